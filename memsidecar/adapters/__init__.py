@@ -1,0 +1,1 @@
+"""One vendor each; the only imports of kuzu, hnswlib, redis, openai and sqlite3."""

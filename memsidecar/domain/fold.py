@@ -1,0 +1,77 @@
+"""What an event means for every projection: the pure `apply`.
+
+The resident partition, the graph and the keyword index all follow the same Delta, so they cannot disagree on rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+from memsidecar.domain.events import Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.memory import Episode, Fact, Memory, Preference
+
+
+class Relation(str, Enum):
+    """The edges that issue from a memory. Each says why."""
+
+    MENTIONS = "MENTIONS"  # memory -> entity
+    ABOUT = "ABOUT"  # fact or preference -> its subject and object entities
+    DERIVED_FROM = "DERIVED_FROM"  # memory -> memory
+    FOLLOWS = "FOLLOWS"  # episode -> the one before it in its session
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    source: str
+    relation: Relation
+    target: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delta:
+    """`put` replaces a memory and all edges that issue from it; `vectors` belong to `subject`; `purged` is gone."""
+
+    subject: str
+    put: Memory | None = None
+    vectors: Vectors | None = None
+    purged: bool = False
+
+
+def apply(event: Event) -> Delta:
+    """The change that an event makes. Total, pure, and idempotent: applying it twice is applying it once."""
+    match event:
+        case MemoryRecorded(memory=memory, vectors=vectors):
+            return Delta(memory.id, put=memory, vectors=vectors)
+        case VectorsRecorded(memory_id=memory_id, vectors=vectors):
+            return Delta(memory_id, vectors=vectors)
+        case MemoryPurged(memory_id=memory_id):
+            return Delta(memory_id, purged=True)
+        case _:
+            assert_never(event)
+
+
+def edges_of(memory: Memory) -> tuple[Edge, ...]:
+    """The edges that issue from a memory, each once, in a stable order."""
+    edges: dict[Edge, None] = {}
+
+    def add(relation: Relation, *targets: str) -> None:
+        for target in targets:
+            if target and target != memory.id:
+                edges[Edge(memory.id, relation, target)] = None
+
+    match memory.body:
+        case Fact(subject=subject, object_entity=target):
+            add(Relation.ABOUT, subject, target)
+        case Preference(subject=subject):
+            add(Relation.ABOUT, subject)
+        case Episode(participants=participants, follows=follows):
+            add(Relation.MENTIONS, *participants)
+            add(Relation.FOLLOWS, follows)
+        case _:
+            pass
+    add(Relation.MENTIONS, *memory.mentions)
+    for source in memory.provenance:
+        add(Relation.DERIVED_FROM, *source.derived_from)
+    return tuple(edges)

@@ -1,0 +1,1 @@
+"""What the services need, as Protocols with their promises written on the methods."""

@@ -1,0 +1,152 @@
+"""The ledger: the only truth about long-term memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memsidecar.domain.events import Entry, Event, Matrix
+from memsidecar.domain.memory import Memory
+from memsidecar.domain.scope import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What makes a retry harmless: the id, a digest of the request's content, and the answer to give again."""
+
+    request_id: str
+    digest: bytes
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Events of one partition, to be committed together or not at all.
+
+    `expected_revision` is the partition's revision that the events were decided on.
+    """
+
+    partition: Partition
+    expected_revision: int
+    events: Sequence[Event]
+    recorded_at: int
+    requests: Sequence[Request] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a partition stands. `chain` is the hash over everything up to `revision`; empty partition: 0 and b""."""
+
+    revision: int
+    chain: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """Vectors of one memory: float32 (chunks, dimensions)."""
+
+    memory_id: str
+    rows: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A place where the ledger is not what was written."""
+
+    partition: Partition
+    revision: int
+    problem: str
+
+
+class StaleRevision(Exception):
+    """Somebody else appended first: catch up from `head` and decide again. Never reaches a caller of the service."""
+
+    def __init__(self, head: Head) -> None:
+        super().__init__(f"the partition is at revision {head.revision}")
+        self.head = head
+
+
+class Ledger(Protocol):
+    """Ordered, checksummed, append-only, one order a partition. All methods may be called at the same time."""
+
+    async def append(self, batch: Append) -> Sequence[Entry]:
+        """Durable when it returns: one fsynced transaction, shared with whoever else waits at that moment.
+
+        The entries carry revisions expected_revision+1 ... in the order of `events`; vectors are stored beside them and
+        requests with them. MemoryPurged erases the payloads and vectors of that memory's earlier entries in the same
+        transaction, and the requests' answers stay.
+        Raises StaleRevision, StoreFull, StoreUnavailable; then nothing was stored.
+        """
+        ...
+
+    async def find_request(self, partition: Partition, request_id: str) -> Request | None:
+        """The recorded request, for at least 24 hours after it."""
+        ...
+
+    async def head(self, partition: Partition) -> Head: ...
+
+    async def read(self, partition: Partition, after: int, limit: int, chain: bytes | None = None) -> Sequence[Entry]:
+        """Entries after revision `after`, oldest first, at most `limit`, vectors left out.
+
+        Each is checked against the hash chain, starting at `chain` (the head's hash at `after`) when it is given.
+        Raises LedgerDamaged at the first entry that is not what was written; nothing past it is served.
+        """
+        ...
+
+    async def history(self, partition: Partition, memory_id: str, before: int, limit: int) -> Sequence[Entry]:
+        """Entries about one memory with a revision below `before`, newest first. Raises LedgerDamaged."""
+        ...
+
+    async def tail(self, after: int, limit: int) -> Sequence[Entry]:
+        """Entries of all partitions after ledger position `after`, oldest first, vectors left out. Raises LedgerDamaged."""
+        ...
+
+    async def position(self) -> int:
+        """The position of the newest entry; 0 when there is none."""
+        ...
+
+    async def vectors(self, partition: Partition, model: str) -> Sequence[StoredVectors]:
+        """The current vectors of every memory of the partition that has some of that model."""
+        ...
+
+    async def vectors_of(self, partition: Partition, memory_ids: Sequence[str], model: str) -> Sequence[StoredVectors]:
+        """The same for some memories; one without vectors of that model is left out."""
+        ...
+
+    async def partitions(self, after: Partition | None, limit: int) -> Sequence[Partition]:
+        """Partitions in the order of (namespace, user), after the given one."""
+        ...
+
+    async def verify(self, partition: Partition) -> Sequence[Damage]:
+        """Every entry against the chain and its payload hash, every vector against the hash in its event."""
+        ...
+
+    async def check(self) -> None:
+        """Raises StoreUnavailable when the store cannot be read now. Cheap; for readiness."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class EventCodec(Protocol):
+    """Events to stored bytes and back. Bytes written by any release are read by every later one."""
+
+    @property
+    def codec_id(self) -> int: ...
+
+    def encode(self, event: Event) -> bytes:
+        """The event without the numbers of its vectors; their model, shape and SHA-256 are in it."""
+        ...
+
+    def decode(self, payload: bytes, partition: Partition) -> Event:
+        """The event, `vectors` left out. Raises ValueError when the bytes are not an event."""
+        ...
+
+    def encode_memory(self, memory: Memory) -> bytes:
+        """A memory alone, as a resident partition holds it."""
+        ...
+
+    def decode_memory(self, payload: bytes, partition: Partition) -> Memory:
+        """Raises ValueError when the bytes are not a memory."""
+        ...

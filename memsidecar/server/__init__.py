@@ -1,0 +1,1 @@
+"""gRPC in and out. Knows protobuf; knows no store."""

@@ -1,0 +1,1 @@
+"""Use cases: one class a file. Know ports only."""
