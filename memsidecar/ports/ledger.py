@@ -99,7 +99,7 @@ class Ledger(Protocol):
         ...
 
     async def tail(self, after: int, limit: int) -> Sequence[Entry]:
-        """Entries of all partitions after ledger position `after`, oldest first, vectors left out. Raises LedgerDamaged."""
+        """Entries of all partitions after a ledger position, oldest first, vectors left out. Raises LedgerDamaged."""
         ...
 
     async def position(self) -> int:
