@@ -301,7 +301,7 @@ def _check_references(
             raise InvalidField(f"{path}.provenance.derived_memories[{i}]", f"{decision.name(memory_id)} does not exist")
 
 
-def patched_text(memory: Memory, changes: Mapping[str, object]) -> str:
-    """The text that a memory will have after the changes, to be searched for names and embedded beforehand."""
+def patched_body(memory: Memory, changes: Mapping[str, object]) -> Body:
+    """The body that a memory will have after the changes, to be searched for names and embedded beforehand."""
     names = {f.name for f in fields(memory.body)}
-    return replace(memory, body=replace(memory.body, **{k: v for k, v in changes.items() if k in names})).text  # type: ignore[arg-type]
+    return replace(memory.body, **{k: v for k, v in changes.items() if k in names})  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ _STEMMER.maxCacheSize = 50_000
 # Words of questions and glue: they match everything and mean nothing (quality.md: question words as stop words).
 STOP_WORDS = frozenset(
     """a an the and or but if of to in on at by for with from as is are was were be been being am do does did doing
-    done have has had having will would can could should shall may might must i me my mine we us our you your he
+    done have has had having will would can could should shall might must i me my mine we us our you your he
     him his she her it its they them their this that these those there here what which who whom whose when where
     why how s t ll re ve d m so than too very just about into over after before again then once not no nor only
     own same such any both each few more most other some""".split()
