@@ -88,6 +88,14 @@ class KeywordIndex:
             result[found] += np.float32(self.idf(term) / mass * (K1 + 1.0)) * counts / saturation
         return result
 
+    def terms_by_row(self) -> dict[int, dict[str, int]]:
+        """Every row's terms with their counts, to compare two indexes; slow."""
+        found: dict[int, dict[str, int]] = {}
+        for term, entries in self._postings.items():
+            for entry in entries:
+                found.setdefault(entry >> _COUNT_BITS, {})[term] = entry & _MAX_COUNT
+        return found
+
     def dump(self) -> Mapping[str, NDArray[np.generic]]:
         """The index as flat arrays, for a snapshot."""
         terms = list(self._postings)

@@ -68,6 +68,14 @@ class GraphProjector:
             self._caught_up.clear()
             await self._caught_up.wait()
 
+    async def rebuild(self, reason: str) -> None:
+        """Set the graph aside and make it anew from the ledger; done when it has caught up."""
+        await self._graph.reset(reason)
+        self._backlog.clear()
+        self._behind, self._applied = True, 0
+        self._wake.set()
+        await self.wait_until_caught_up()
+
     async def close(self) -> None:
         """Apply what is committed, then stop; give up when the graph does not answer."""
         self._closing = True
