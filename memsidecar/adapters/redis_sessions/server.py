@@ -84,10 +84,12 @@ class Server:
                 await self._places.acquire()
             try:
                 try:
-                    return await action()
-                except (driver.ConnectionError, driver.TimeoutError, driver.ClusterError, OSError) as error:
-                    if not repeatable or isinstance(error, driver.AuthenticationError):
+                    async with asyncio.timeout(self._timeout_s):
+                        return await action()
+                except (driver.ConnectionError, driver.TimeoutError, driver.ClusterError, OSError):
+                    if not repeatable:
                         raise
+                async with asyncio.timeout(self._timeout_s):
                     return await action()
             finally:
                 self._places.release()
@@ -123,7 +125,8 @@ def _client(settings: RedisSettings) -> _Client:
     if cluster and scheme == "unix":
         raise InvalidField("redis.url", "a cluster cannot be reached through a Unix socket")
     options: dict[str, Any] = {
-        "socket_timeout": settings.timeout_s,
+        # Server has the clock: with this one the driver uses wait_for(), which in Python 3.11 can lose a cancellation.
+        "socket_timeout": None,
         "socket_connect_timeout": settings.timeout_s,
         # The driver would repeat any write; what may be repeated is decided in Server.
         "retry": Retry(NoBackoff(), 0),
@@ -157,17 +160,28 @@ def _host(url: str) -> str:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except (driver.AuthenticationError, driver.AuthenticationWrongNumberOfArgsError) as error:
-        raise StoreUnavailable("sessions", "refuses the configured user or password") from error
-    except driver.NoPermissionError as error:
-        raise StoreUnavailable("sessions", "does not permit the configured user what sessions need") from error
-    except driver.ResponseError as error:
-        # Servers before 7 wrap an error inside a script in text of their own, so the beginning does not tell.
-        problem = str(error)
-        if isinstance(error, driver.OutOfMemoryError) or "OOM command" in problem or "MISCONF" in problem:
-            raise StoreFull("sessions") from error
-        if "NOAUTH" in problem or "WRONGPASS" in problem:
-            raise StoreUnavailable("sessions", "refuses the configured user or password") from error
-        raise StoreUnavailable("sessions", "answers with an error") from error
     except (driver.RedisError, driver.RedisClusterException, OSError) as error:
-        raise StoreUnavailable("sessions") from error
+        raise _translate(error) from error
+
+
+def _translate(error: BaseException) -> StoreFull | StoreUnavailable:
+    # A refused login comes wrapped in a ConnectionError. Servers before 7 wrap what goes wrong inside a script in a
+    # text of their own, so the beginning of it does not tell.
+    causes = list(_causes(error))
+    text = " ".join(str(cause) for cause in causes if isinstance(cause, driver.RedisError))
+    if any(isinstance(cause, driver.AuthenticationError) for cause in causes) or "NOAUTH" in text:
+        return StoreUnavailable("sessions", "refuses the configured user or password")
+    if isinstance(error, driver.NoPermissionError) or "NOPERM" in text:
+        return StoreUnavailable("sessions", "does not permit the configured user what sessions need")
+    if isinstance(error, driver.OutOfMemoryError) or "OOM command" in text or "MISCONF" in text:
+        return StoreFull("sessions")
+    if isinstance(error, driver.ResponseError):
+        return StoreUnavailable("sessions", "answers with an error")
+    return StoreUnavailable("sessions")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
