@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import shutil
 import signal
 import time
 from contextlib import suppress
@@ -13,23 +15,14 @@ from pathlib import Path
 from memsidecar.adapters.valkey_server.binary import SOCKET_NAME
 from memsidecar.domain.errors import DataDirectoryBusy
 
-AOF_DIRECTORY = "appendonlydir"
-
+# Since version 7 a directory; before it, one file.
+_DATA = ("appendonlydir", "appendonly.aof")
 _LOG_LIMIT = 1024 * 1024
 _STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.02
-# What the server says when it gives up because of what is in its files, not because it could not read them.
-_DAMAGE = (
-    b"Bad file format reading the append only file",
-    b"Unexpected end of file reading the append only file",
-    b"Error reading the RDB preamble",
-    b"Fatal error: the truncated file is not the last file",
-    b"FATAL AOF MANIFEST FILE ERROR",
-    b"Read AOF manifest failed",
-    b"Wrong signature trying to load DB from file",
-    b"Wrong RDB checksum",
-    b"Short read or OOM loading DB",
-    b"Terminating server after rdb file reading failure",
+# With one of these the data may be whole: the machine is in the way.
+_MACHINE_ERRORS = tuple(
+    os.strerror(number).encode() for number in (errno.EACCES, errno.EIO, errno.ENOMEM, errno.ENOSPC, errno.EMFILE)
 )
 
 
@@ -108,20 +101,29 @@ class ServerDirectory:
     def log_size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
 
-    def damage_reported(self, since: int) -> str:
-        """What the server says is wrong with its data, from that offset of the log on; or empty."""
+    def machine_failed(self, since: int) -> bool:
+        """Whether the server named an error of the operating system, from that offset of its log on."""
         with self._log.open("rb") as log:
             log.seek(since)
-            lines = log.read(_LOG_LIMIT).splitlines()
-        found = next((words for words in _DAMAGE if any(words in line for line in lines)), b"")
-        return found.decode()
+            text = log.read(_LOG_LIMIT)
+        return any(problem in text for problem in _MACHINE_ERRORS)
 
-    def set_aside(self) -> Path:
-        """Renames the data that the server cannot read; the new place. Nothing is deleted."""
+    def set_aside(self) -> dict[Path, Path]:
+        """Renames the server's data; where each part was and is now. Empty when there is none. Nothing is deleted."""
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
-        target = self.path / f"{AOF_DIRECTORY}.damaged-{stamp}"
-        (self.path / AOF_DIRECTORY).rename(target)
-        return target
+        places = {self.path / name: self.path / f"{name}.damaged-{stamp}" for name in _DATA}
+        moved = {place: target for place, target in places.items() if place.exists()}
+        for place, target in moved.items():
+            place.rename(target)
+        return moved
+
+    def put_back(self, moved: dict[Path, Path]) -> None:
+        """Undoes set_aside(); what a server made in the meantime, which never got ready, is removed."""
+        for place, target in moved.items():
+            if place.is_dir():
+                shutil.rmtree(place)
+            place.unlink(missing_ok=True)
+            target.rename(place)
 
     @property
     def _log(self) -> Path:

@@ -87,18 +87,30 @@ class ValkeyServer:
         self._directory.close()
 
     async def _launch(self) -> None:
+        """Starts the server; when it gives up on its data, without that.
+
+        Whether the data is to blame is tried rather than read from the server's messages, which no two versions share.
+        """
         seen = self._directory.log_size()
         try:
             await self._spawn()
-        except StoreUnavailable:
+        except StoreUnavailable as refusal:
+            gave_up = self._status() not in (None, -signal.SIGKILL, -signal.SIGTERM)
             await self._end_process()
-            damage = self._directory.damage_reported(seen)
-            if not damage:
+            moved = self._directory.set_aside() if gave_up and not self._directory.machine_failed(seen) else {}
+            if not moved:
                 raise
-            target = self._directory.set_aside()
-            self.set_aside = f"{damage}; kept as {target.name}"
-            _log.error("session data could not be read and was set aside as %s: %s", target, damage)
-            await self._spawn()
+            try:
+                await self._spawn()
+            except BaseException as error:
+                await self._end_process()
+                self._directory.put_back(moved)
+                if isinstance(error, StoreUnavailable):
+                    raise refusal from None
+                raise
+            kept = ", ".join(target.name for target in moved.values())
+            self.set_aside = f"session data could not be read and is kept as {kept}; server.log has the reason"
+            _log.error("%s (in %s)", self.set_aside, self._directory.path)
 
     async def _spawn(self) -> None:
         self._directory.clear_socket()
