@@ -67,7 +67,7 @@ def links(messages: list[Message]) -> tuple[list[tuple[int, int]], set[int]]:
     return together, dangling
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(conversations(), st.integers(0, 400), st.integers(0, 25))
 def test_every_promise_holds_for_any_conversation(messages: list[Message], budget: int, most: int) -> None:
     together, dangling = links(messages)
@@ -93,14 +93,14 @@ def test_every_promise_holds_for_any_conversation(messages: list[Message], budge
     assert cut_window(messages, [], budget, most) == window
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(conversations(), st.integers(0, 400))
 def test_a_larger_budget_keeps_all_that_a_smaller_one_kept(messages: list[Message], budget: int) -> None:
     small = set(seqs(cut_window(messages, [], budget).messages))
     assert small <= set(seqs(cut_window(messages, [], budget + 50).messages))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(conversations())
 def test_pinned_messages_given_apart_and_again_count_once(messages: list[Message]) -> None:
     stay = [message for message in messages if message.pinned or message.role is Role.SYSTEM]

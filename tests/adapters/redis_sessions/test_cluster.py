@@ -16,29 +16,32 @@ from redis.crc import key_slot
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.sessions import SessionStore
-from tests.contracts import test_session_store as contract
+from tests.contracts import test_session_messages as messages
+from tests.contracts import test_session_scratch as scratch
+from tests.contracts import test_session_store as sessions
+from tests.contracts.session_values import a_session, started
 from tests.session_servers import RunningServer, until
 
 SLOTS = 16384
 NODES = 3
 
 CASES = [
-    contract.test_a_created_session_is_read_back_as_it_is,
-    contract.test_creating_again_with_the_request_id_gives_the_session,
-    contract.test_everything_about_a_session_that_does_not_exist_is_not_found,
-    contract.test_an_expired_session_is_gone_with_all_it_held,
-    contract.test_messages_come_back_with_every_field,
-    contract.test_a_long_transcript_loses_its_oldest_messages_and_no_seq,
-    contract.test_a_repeated_append_gives_the_first_result_and_stores_once,
-    contract.test_two_writers_lose_and_reorder_nothing,
-    contract.test_an_update_changes_what_it_names,
-    contract.test_an_ended_session_can_be_read_but_not_written,
-    contract.test_a_deleted_session_leaves_nothing_to_its_successor,
-    contract.test_sessions_are_listed_in_the_order_of_their_ids,
-    contract.test_expired_sessions_do_not_end_a_page_early,
-    contract.test_scratch_keys_hold_any_character,
-    contract.test_scratch_is_bounded_in_entries,
-    contract.test_a_live_store_passes_its_check,
+    sessions.test_a_created_session_is_read_back_as_it_is,
+    sessions.test_creating_again_with_the_request_id_gives_the_session,
+    sessions.test_everything_about_a_session_that_does_not_exist_is_not_found,
+    sessions.test_an_expired_session_is_gone_with_all_it_held,
+    messages.test_messages_come_back_with_every_field,
+    messages.test_a_long_transcript_loses_its_oldest_messages_and_no_seq,
+    messages.test_a_repeated_append_gives_the_first_result_and_stores_once,
+    messages.test_two_writers_lose_and_reorder_nothing,
+    sessions.test_an_update_changes_what_it_names,
+    sessions.test_an_ended_session_can_be_read_but_not_written,
+    sessions.test_a_deleted_session_leaves_nothing_to_its_successor,
+    sessions.test_sessions_are_listed_in_the_order_of_their_ids,
+    sessions.test_expired_sessions_do_not_end_a_page_early,
+    scratch.test_scratch_keys_hold_any_character,
+    scratch.test_scratch_is_bounded_in_entries,
+    sessions.test_a_live_store_passes_its_check,
 ]
 
 
@@ -70,7 +73,7 @@ def cluster_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         bounds = [SLOTS * number // NODES for number in range(NODES + 1)]
         for number, node in enumerate(nodes):
             command(node, "SET-CONFIG-EPOCH", number + 1)
-            command(node, "ADDSLOTSRANGE", bounds[number], bounds[number + 1] - 1)
+            command(node, "ADDSLOTS", *range(bounds[number], bounds[number + 1]))
             command(nodes[0], "MEET", "127.0.0.1", ports[number])
         asyncio.run(all_agree(nodes))
         yield f"redis+cluster://127.0.0.1:{ports[0]}"
@@ -107,7 +110,7 @@ async def test_a_cluster_keeps_the_promise(clustered: SessionStore, case: object
 async def test_sessions_spread_over_the_nodes(clustered: SessionStore) -> None:
     partition = Partition("spread", "u")
     for number in range(30):
-        await contract.started(clustered, contract.a_session(f"s{number}", partition))
+        await started(clustered, a_session(f"s{number}", partition))
     assert len(await clustered.list(partition, "", 100)) == 30
     slots = {key_slot(f"ms1:{{spread/u/s{number}}}:meta".encode()) * NODES // SLOTS for number in range(30)}
     assert slots == {0, 1, 2}

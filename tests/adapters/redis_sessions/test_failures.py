@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.domain.errors import StoreFull, StoreUnavailable
 from tests.adapters.redis_sessions.conftest import HOUR, NOW, a_session, key_of, said
-from tests.session_servers import RunningServer
+from tests.session_servers import RunningServer, until
 
 SESSION = a_session()
 KEY = key_of(SESSION)
@@ -96,16 +96,24 @@ async def test_a_lost_answer_is_asked_for_again_only_with_a_request_id(server: R
         await store.close()
 
 
-async def test_a_server_that_hangs_is_unavailable_and_usable_later(server: RunningServer) -> None:
-    store = RedisSessions.connect(RedisSettings(server.url, timeout_s=0.1))
+async def test_a_server_that_hangs_is_unavailable_and_usable_later(server: RunningServer, store: RedisSessions) -> None:
     await store.create(SESSION, "", b"")
+    impatient = RedisSessions.connect(RedisSettings(server.url, timeout_s=0.1))
     os.kill(server.pid, signal.SIGSTOP)
     try:
         with pytest.raises(StoreUnavailable):
-            await store.append(KEY, [said("x")], NOW, None, "", b"")
+            await impatient.append(KEY, [said("x")], NOW, None, "", b"")
     finally:
         os.kill(server.pid, signal.SIGCONT)
-    await store.close()
+
+    async def answers() -> bool:
+        try:
+            return (await impatient.get(KEY)).id == "s"
+        except StoreUnavailable:
+            return False
+
+    await until(answers)
+    await impatient.close()
 
 
 async def test_cancelled_calls_leave_the_pool_usable(server: RunningServer) -> None:
