@@ -29,9 +29,7 @@ from collections.abc import Mapping
 class SidecarError(Exception):
     """Base of all typed errors. `str(error)` is safe to show to a caller; a cause is for the log only."""
 
-    def __init__(
-        self, message: str, metadata: Mapping[str, str] | None = None, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, message: str, metadata: Mapping[str, str] | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.metadata: Mapping[str, str] = dict(metadata or {})
         self.retry_after = retry_after

@@ -69,9 +69,7 @@ class GraphStore(Protocol):
         """Edges that issue from a memory, ordered by relation and target."""
         ...
 
-    async def neighbours(
-        self, partition: Partition, starts: Sequence[str], depth: int, limit: int
-    ) -> Sequence[Neighbour]:
+    async def neighbours(self, partition: Partition, starts: Sequence[str], depth: int, limit: int) -> Sequence[Neighbour]:
         """Memories within `depth` (1 to 3) edges of the starts, in either direction, nearest first, starts left out.
 
         Never leaves the partition. Ties are ordered by id.

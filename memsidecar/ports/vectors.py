@@ -76,3 +76,4 @@ class VectorIndexes(Protocol):
     async def load(self, folder: Path, dimensions: int) -> VectorIndex | None:
         """The saved index; None when there is none or it is not intact (then the caller builds it from the ledger)."""
         ...
+

@@ -36,8 +36,8 @@ class CacheStats:
 class CachedEmbedder:
     """The inner embedder's vectors, the most recently used of them kept within `max_bytes`.
 
-    A text that is being embedded is not asked for again: whoever wants it meanwhile waits for the same call. Such a call
-    goes on when its caller is cancelled, as others may wait for it.
+    A text that is being embedded is not asked for again: whoever wants it meanwhile waits for the same call. Such a
+    call goes on when its caller is cancelled, as others may wait for it.
     """
 
     def __init__(self, inner: Embedder, max_bytes: int) -> None:

@@ -28,7 +28,8 @@ class E5Encoder:
     model = f"multilingual-e5-small-q4@{VERSION}+script1"
     dimensions = 384
     max_chars = 400
-    """About 100 tokens of English and 300 of Chinese: one window of the model (512), and still near linear in cost."""
+    """About 100 tokens of English and 300 of Chinese: one window of the model (512), and still near linear in cost. As
+    with USE, a fact among many fades in longer text."""
     slice_chars = 400
     """About 150 ms of English. The model gains little from batches: larger ones would only make others wait."""
 
@@ -39,8 +40,9 @@ class E5Encoder:
         self._e5: Any = None
 
     def load(self) -> None:
-        self._e5 = load_e5(self._cpuinfo)
-        self._means = ScriptMeans.read(self._means_path)
+        if self._means is None:
+            self._e5 = load_e5(self._cpuinfo)
+            self._means = ScriptMeans.read(self._means_path)
 
     def encode(self, texts: list[str]) -> Matrix:
         assert self._means is not None, "load() comes first"

@@ -101,7 +101,7 @@ class LocalEmbedder:
         """Waits for the slice in the model, fails what waits behind it, and ends the thread."""
         self._closed = True
         self._fail_all(self._is_closed())
-        if self._worker is not None:
+        if self._worker is not None and not self._worker.done():
             await asyncio.wait([self._worker])
         self._thread.shutdown()
 

@@ -30,7 +30,10 @@ class Encoder(Protocol):
         ...
 
     def load(self) -> None:
-        """Blocks until the model is in memory. Raises ModelUnavailable, saying what to do, when it cannot be."""
+        """Blocks until the model is in memory; the second time it returns at once.
+
+        Raises ModelUnavailable, saying what to do, when it cannot be.
+        """
         ...
 
     def encode(self, texts: list[str]) -> Matrix:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class CircuitOpen(Exception):
+class CircuitOpenError(Exception):
     """The call was not made. `retry_after` seconds remain until one may try."""
 
     def __init__(self, retry_after: float) -> None:
@@ -35,7 +35,7 @@ class CircuitBreaker:
     @contextmanager
     def attempt(self, counts: tuple[type[BaseException], ...]) -> Iterator[None]:
         """Around one call. Exceptions of the types in `counts` are failures; any other, a cancellation for one, says
-        nothing about the server. Raises CircuitOpen instead of running the body.
+        nothing about the server. Raises CircuitOpenError instead of running the body.
         """
         probe = self._enter()
         try:
@@ -58,6 +58,6 @@ class CircuitBreaker:
             return False
         remaining = self._opened_at + self._cooldown - self._clock()
         if remaining > 0 or self._probing:
-            raise CircuitOpen(max(remaining, 1.0))
+            raise CircuitOpenError(max(remaining, 1.0))
         self._probing = True
         return True

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import openai
 
-from memsidecar.adapters.openai_models.breaker import CircuitBreaker, CircuitOpen
-from memsidecar.adapters.openai_models.response import BadResponse, rows_of
+from memsidecar.adapters.openai_models.breaker import CircuitBreaker, CircuitOpenError
+from memsidecar.adapters.openai_models.response import BadResponseError, rows_of
 from memsidecar.adapters.openai_models.retry import RETRIED, problem_of, wait_before
 from memsidecar.adapters.openai_models.settings import KNOWN_DIMENSIONS, OpenAISettings
 from memsidecar.domain.embeddable import embeddable
@@ -139,9 +139,9 @@ class OpenAIEmbedder:
                 rows = rows_of(answer.content, len(texts), self._dimensions)
                 self._dimensions = rows.shape[1]
                 return rows
-            except CircuitOpen as cause:
+            except CircuitOpenError as cause:
                 raise self._unavailable("keeps failing and is left alone for a while", cause.retry_after) from cause
-            except BadResponse as cause:
+            except BadResponseError as cause:
                 raise self._unavailable(str(cause), PERMANENT) from cause
             except RETRIED as cause:
                 wait = wait_before(tries + 1, cause, self._settings, self._jitter)
