@@ -24,7 +24,7 @@ class UseEncoder:
     model = f"use-multilingual-v3@{VERSION}"
     dimensions = 512
     max_chars = 400
-    """The model sums up its words, so that one fact among many fades. Of long turns cut at 150, 250, 400, 600, 1,000 and
+    """The model sums up its words, so that one fact among many fades. Of long turns cut at 150, 250, 400, 600, 1,000 or
     2,000 characters those at 250 and 400 were found best; 400 costs fewer vectors. Time is linear in the length."""
     slice_chars = 2_000
     """About 30 ms of English. The model works on 384 tokens at a time: more at once gains nothing."""

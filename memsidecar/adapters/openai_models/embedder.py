@@ -45,7 +45,8 @@ class OpenAIEmbedder:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         # The package logs whole requests at DEBUG, and they hold people's memories.
-        logging.getLogger("openai").setLevel(logging.INFO)
+        package_log = logging.getLogger("openai")
+        package_log.setLevel(max(package_log.level, logging.INFO))
         self._settings = settings
         # The package's own retries wait 75 to 100 % of a fixed step, so that processes retry in a crowd, obey a
         # Retry-After of two minutes while a caller waits, and are not seen by the breaker.
