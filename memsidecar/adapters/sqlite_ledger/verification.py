@@ -50,13 +50,15 @@ class _Proof:
         revision = 0
         try:
             for row in intact(connection.execute(_EVENTS, (owned_by,))):
-                if row[1] != revision + 1:
+                follows = row[1] == revision + 1
+                if not follows:
                     self._report(revision + 1, f"entries up to {row[1] - 1} are missing")
                 elif not any(linked(row, self._owner, link) for link in before):
+                    follows = False
                     self._report(row[1], "the entry does not follow from the one before it")
                 revision = row[1]
                 before = (row[7], *(self._expected(row, link) for link in before))[:2]
-                self._follow_payload(row)
+                self._follow_payload(row, follows)
         except EntryError as broken:
             self._report(revision + 1, broken.problem)
         for revisions in self._erased.values():
@@ -86,7 +88,7 @@ class _Proof:
             if known is not None:
                 self._report(known[0], "the vectors are missing")
 
-    def _follow_payload(self, row: Row) -> None:
+    def _follow_payload(self, row: Row, follows: bool) -> None:
         _, revision, _, subject, _, codec_id, sha256, _, payload = row
         if payload is None:
             self._erased.setdefault(subject, []).append(revision)
@@ -96,7 +98,10 @@ class _Proof:
             self._refs[subject] = None
             return
         if codec_id != self._codec.codec_id:
-            raise unknown_codec(codec_id)
+            if follows:
+                raise unknown_codec(codec_id)
+            self._refs[subject] = None  # The codec may be what was altered, and that is reported.
+            return
         try:
             event = self._codec.decode(payload, self._partition)
             ref = self._codec.vector_ref(payload)
