@@ -83,6 +83,8 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         # What SQLite itself sets free, such as overwritten requests, must not stay readable either.
         connection.execute("PRAGMA secure_delete = ON")
+        # A rollback's copies of pages would otherwise go to the system's temporary directory.
+        connection.execute("PRAGMA temp_store = MEMORY")
         # The writer checkpoints by itself, after it has answered.
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("PRAGMA journal_size_limit = 67108864")
@@ -101,6 +103,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     )
     # A damaged name must come out as a name that fails its hash, not as an error that hides which row it is in.
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -8192")
     return connection
 

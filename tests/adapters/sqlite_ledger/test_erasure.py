@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
+import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
 
+from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.domain.events import Event, MemoryPurged, Vectors
 from tests.contracts.ledger_samples import ANN, MODEL, batch, recorded, vectors
 
 
 def on_disk(directory: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in sorted(directory.iterdir()))
+    return b"".join(file.read_bytes() for file in sorted(directory.iterdir()) if file.is_file())
 
 
 def marked(number: int, count: int, dimensions: int) -> Vectors:
@@ -47,6 +51,39 @@ async def test_vectors_that_were_replaced_go_with_the_purge(ledger: SqliteLedger
 
     content = on_disk(tmp_path)
     assert all(row.tobytes()[:64] not in content for row in [*old.rows, *new.rows])
+
+
+async def test_what_a_reader_kept_in_the_log_is_gone_after_the_next_start(ledger: SqliteLedger, tmp_path: Path) -> None:
+    await ledger.append(batch(0, recorded("a", "the canary sings")))
+    reader = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM event").fetchone() == (1,)
+
+    await ledger.append(batch(1, MemoryPurged("a")))
+
+    # As if the machine had stopped now.
+    copy = shutil.copytree(tmp_path, tmp_path / "copy")
+    reader.close()
+    assert b"the canary sings" in on_disk(copy)
+    again = await SqliteLedger.open(copy, ProtobufEventCodec())
+    try:
+        assert b"the canary sings" not in on_disk(copy)
+        assert [entry.event for entry in await again.read(ANN, 0, 10)] == [None, MemoryPurged("a")]
+    finally:
+        await again.close()
+
+
+async def test_what_a_reader_kept_in_the_log_is_gone_soon_after_it_ends(ledger: SqliteLedger, tmp_path: Path) -> None:
+    await ledger.append(batch(0, recorded("a", "the canary sings")))
+    reader = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM event").fetchone()
+    await ledger.append(batch(1, MemoryPurged("a")))
+    reader.close()
+
+    async with asyncio.timeout(10):
+        while b"the canary sings" in on_disk(tmp_path):  # noqa: ASYNC110 - a file tells nobody that it has changed
+            await asyncio.sleep(0.02)
 
 
 async def test_nothing_is_left_whatever_was_written_and_purged_before(ledger: SqliteLedger, tmp_path: Path) -> None:
