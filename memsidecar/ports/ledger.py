@@ -77,6 +77,14 @@ class StaleRevision(Exception):
         self.head = head
 
 
+class RequestKnown(Exception):
+    """These request ids are recorded already: nothing was appended. Never reaches a caller of the service."""
+
+    def __init__(self, known: Sequence[Request]) -> None:
+        super().__init__(f"{len(known)} request ids are recorded already")
+        self.known = known
+
+
 class Ledger(Protocol):
     """Ordered, checksummed, append-only, one order a partition. All methods may be called at the same time."""
 
@@ -86,7 +94,8 @@ class Ledger(Protocol):
         The entries carry revisions expected_revision+1 ... in the order of `events`; vectors are stored beside them and
         requests with them. MemoryPurged erases the payloads and vectors of that memory's earlier entries in the same
         transaction, and the requests' answers stay.
-        Raises StaleRevision, StoreFull, StoreUnavailable; then nothing was stored.
+        Raises RequestKnown when one of the request ids is recorded already, StaleRevision, StoreFull,
+        StoreUnavailable; then nothing was stored.
         """
         ...
 
