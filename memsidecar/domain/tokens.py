@@ -9,7 +9,6 @@ finds something.
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
@@ -31,8 +30,11 @@ def _marks() -> str:
     return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
 
 
-_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_marks()}])"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:['’]{_LETTER}+)*")
+# A letter or digit of any script, or a mark on one.
+LETTER = rf"(?:[^\W_]|[{_marks()}])"
+_SPACED = rf"(?:[^\W_{_UNSPACED}]+|[{_marks()}]+)+"
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_SPACED}(?:'{_SPACED})*")
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _IS_HAN = re.compile(rf"[{HAN}]")
 _STEMMER = Stemmer.Stemmer("english")
@@ -54,7 +56,7 @@ def tokens(text: str) -> list[str]:
     """The index terms of a text, repeats kept, stop words left out."""
     words: list[str] = []
     for token in _runs(text):
-        if not _IS_UNSPACED.match(token):
+        if token.isascii() or not _IS_UNSPACED.match(token):
             words.append(token)
         elif len(token) == 1:
             if token not in STOP_CJK:
@@ -70,7 +72,7 @@ def query_tokens(text: str) -> list[str]:
     """The distinct terms of a question: single CJK characters only where a run has no second one."""
     words: dict[str, None] = {}
     for token in _runs(text):
-        if not _IS_UNSPACED.match(token):
+        if token.isascii() or not _IS_UNSPACED.match(token):
             words[token] = None
         elif len(token) == 1:
             if token not in STOP_CJK:
@@ -84,9 +86,11 @@ def query_tokens(text: str) -> list[str]:
 
 def _runs(text: str) -> Iterator[str]:
     """Words that mean something, and runs of unspaced characters."""
-    folded = text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    for match in _TOKEN.finditer(folded):
-        token = match.group()
+    if text.isascii():
+        found = _ASCII_TOKEN.findall(text.lower())
+    else:
+        found = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'"))
+    for token in found:
         if token in STOP_WORDS:
             continue
         if "'" in token:
@@ -94,5 +98,4 @@ def _runs(text: str) -> Iterator[str]:
             # "it's", "that'll", "don't" are stop words too; "o'brien" and "d'angelo" are names.
             if tail in _CONTRACTED and (head in STOP_WORDS or token.endswith("n't")):
                 continue
-        # One object for equal words: postings and the stemmer's cache hold them for long.
-        yield sys.intern(token) if len(token) <= _LONGEST_WORD else token[:_LONGEST_WORD]
+        yield token[:_LONGEST_WORD] if len(token) > _LONGEST_WORD and not _IS_UNSPACED.match(token) else token
