@@ -1,0 +1,169 @@
+"""Random histories of a partition: commands over few names, texts and ids, so that they collide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from memsidecar.domain import decide
+from memsidecar.domain.decide import Decision
+from memsidecar.domain.draft import Draft, Patch, Request
+from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.events import Vectors, VectorsRecorded
+from memsidecar.domain.indexed_text import embedded_text
+from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure, Provenance
+from memsidecar.domain.mentions import find_mentions
+from memsidecar.domain.scope import Partition
+from memsidecar.domain.view import PartitionView
+
+PARTITION = Partition("n", "u")
+MODEL = "m"
+DIMENSIONS = 4
+CHOSEN = ["c0", "c1", "c2"]  # by callers
+IDS = [*CHOSEN, *(f"g{i}" for i in range(9))]
+NAMES = ["Wren", "Ada Lovelace", "Ada", "wren 🕯️", "🙂"]
+TEXTS = ["I saw Wren at home", "i saw wren at HOME", "We met Ada Lovelace and Wren", "白天在家", "tea"]
+SESSIONS = ["", "s1", "s2"]
+
+Command = Callable[[Decision], None]
+
+
+def vectors_of(body: Body) -> Vectors:
+    """Some unit vector that only this text has."""
+    numbers = np.random.default_rng(abs(hash(embedded_text(body))) % 2**32).normal(size=(1, DIMENSIONS))
+    return Vectors(MODEL, (numbers / np.linalg.norm(numbers)).astype(np.float32))
+
+
+_ids = st.sampled_from(IDS)
+_times = st.none() | st.integers(0, 40)
+_labels = st.dictionaries(st.sampled_from("ab"), st.sampled_from("xy"), max_size=2)
+_refs = st.lists(_ids, max_size=2, unique=True).map(tuple)
+_bodies: st.SearchStrategy[Body] = st.one_of(
+    st.builds(Episode, st.sampled_from(TEXTS), speaker=st.sampled_from(["", "Ada", "王伟"]), start_time=_times),
+    st.builds(Episode, st.sampled_from(TEXTS)),
+    st.builds(Entity, st.sampled_from(NAMES), aliases=st.lists(st.sampled_from(NAMES), max_size=2).map(tuple)),
+    st.builds(Entity, st.sampled_from(NAMES), summary=st.sampled_from(["", "a cat"])),
+    st.builds(Fact, st.sampled_from(TEXTS), subject=st.just("") | _ids, object_text=st.sampled_from(["", "tea"])),
+    st.builds(Preference, st.sampled_from(TEXTS), subject=st.just("") | _ids),
+    st.builds(Procedure, st.sampled_from(TEXTS), steps=st.just(("boil", "pour"))),
+)
+_drafts = st.builds(
+    Draft,
+    body=_bodies,
+    path=st.just("d"),
+    agent=st.sampled_from(["", "a1"]),
+    session=st.sampled_from(SESSIONS),
+    source=st.none() | st.builds(Provenance, document=st.sampled_from("pq"), derived_from=_refs),
+    valid_from=_times,
+    expires_at=_times,
+    importance=st.sampled_from([0.1, 0.7]),
+    labels=_labels,
+    mentions=_refs,
+    entity_names=st.lists(st.sampled_from(NAMES), max_size=1).map(tuple),
+)
+
+
+@dataclass(frozen=True)
+class Remember:
+    draft: Draft
+    embedded: bool
+
+    def __call__(self, decision: Decision) -> None:
+        vectors = vectors_of(self.draft.body) if self.embedded else None
+        decide.remember(decision, self.draft, find_mentions(embedded_text(self.draft.body)), vectors)
+
+
+@dataclass(frozen=True)
+class Create:
+    draft: Draft
+    memory_id: str
+
+    def __call__(self, decision: Decision) -> None:
+        decide.create(decision, self.draft, (), vectors_of(self.draft.body), self.memory_id)
+
+
+@dataclass(frozen=True)
+class Update:
+    memory_id: str
+    text: str
+    name: str
+    changes: dict[str, object]
+    embedded: bool
+
+    def __call__(self, decision: Decision) -> None:
+        memory = decision.view.memory(self.memory_id)
+        changes: dict[str, Any] = dict(self.changes)
+        if self.text and memory is not None:
+            match memory.body:
+                case Episode():
+                    changes["text"] = self.text
+                case Entity():
+                    changes["aliases"] = (self.name,)
+                case _:
+                    changes["statement"] = self.text
+        vectors, found = None, None
+        if memory is not None and (body := decide.patched_body(memory, changes)) != memory.body:
+            found = find_mentions(embedded_text(body))
+            if self.embedded and embedded_text(body) != embedded_text(memory.body):
+                vectors = vectors_of(body)
+        decide.update(decision, self.memory_id, Patch(changes, vectors=vectors), found)
+
+
+@dataclass(frozen=True)
+class Embed:
+    """What the backlog does."""
+
+    memory_id: str
+
+    def __call__(self, decision: Decision) -> None:
+        memory = decision.view.memory(self.memory_id)
+        if memory is not None and not decision.view.has_vectors(self.memory_id):
+            decision.record(VectorsRecorded(self.memory_id, vectors_of(memory.body)))
+
+
+@dataclass(frozen=True)
+class Remove:
+    kind: str
+    memory_id: str
+
+    def __call__(self, decision: Decision) -> None:
+        match self.kind:
+            case "delete":
+                decide.delete(decision, self.memory_id, "", "")
+            case "undelete":
+                decide.undelete(decision, self.memory_id)
+            case _:
+                decide.purge(decision, self.memory_id, "", "")
+
+
+_patches = st.fixed_dictionaries({}, optional={"importance": st.just(0.9), "labels": _labels, "mentions": _refs})
+COMMANDS: st.SearchStrategy[Command] = st.one_of(
+    st.builds(Remember, _drafts, st.booleans()),
+    st.builds(Remember, _drafts, st.booleans()),
+    st.builds(Create, _drafts, st.sampled_from(CHOSEN)),
+    st.builds(Update, _ids, st.sampled_from(["", *TEXTS]), st.sampled_from(NAMES), _patches, st.booleans()),
+    st.builds(Embed, _ids),
+    st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
+)
+HISTORIES = st.lists(COMMANDS, min_size=1, max_size=25)
+
+
+def new_ids() -> Callable[[], str]:
+    """g0, g1, g2 ..."""
+    numbers = count()
+    return lambda: f"g{next(numbers)}"
+
+
+def decided(view: PartitionView, command: Command, now: int, new_id: Callable[[], str]) -> Decision:
+    """What a command decides; one that is refused must not have recorded anything."""
+    decision = Decision.on(view, PARTITION, now, new_id, Request(actor="test"))
+    try:
+        command(decision)
+    except SidecarError:
+        assert decision.events == []
+    return decision

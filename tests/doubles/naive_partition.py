@@ -1,0 +1,61 @@
+"""A partition as its definition says: every question is answered by looking at every memory."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from memsidecar.domain.events import Event, Vectors
+from memsidecar.domain.fold import apply
+from memsidecar.domain.indexed_text import embedded_text
+from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.text import entity_key
+from memsidecar.domain.view import oldest
+
+
+class NaivePartition:
+    """A PartitionView. `memories` are in the order in which they were created."""
+
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.vectors: dict[str, Vectors] = {}
+
+    def apply(self, event: Event) -> None:
+        delta = apply(event)
+        if delta.purged:
+            self.memories.pop(delta.subject, None)
+            self.vectors.pop(delta.subject, None)
+        if delta.put is not None:
+            known = self.memories.get(delta.subject)
+            if known is not None and embedded_text(known.body) != embedded_text(delta.put.body):
+                self.vectors.pop(delta.subject, None)
+            self.memories[delta.subject] = delta.put
+        if delta.vectors is not None and delta.subject in self.memories:
+            self.vectors[delta.subject] = delta.vectors
+
+    def _live(self) -> list[Memory]:
+        return [m for m in self.memories.values() if m.state is not State.DELETED]
+
+    def memory(self, memory_id: str) -> Memory | None:
+        return self.memories.get(memory_id)
+
+    def by_digest(self, digest: bytes) -> str | None:
+        return oldest(map(self.memory, self.holders(digest)))
+
+    def holders(self, digest: bytes) -> list[str]:
+        return [m.id for m in self._live() if m.digest == digest]
+
+    def entity(self, key: str) -> str | None:
+        return oldest(map(self.memory, self.named(key)))
+
+    def named(self, key: str) -> list[str]:
+        if not key:
+            return []
+        entities = ((m.id, m.body) for m in self._live() if isinstance(m.body, Entity))
+        return [i for i, body in entities if key in map(entity_key, (body.display_name, *body.aliases))]
+
+    def last_episode(self, session: str, without: Set[str] = frozenset()) -> str | None:
+        episodes = [m for m in self.memories.values() if isinstance(m.body, Episode) and m.scope.session == session]
+        return next((m.id for m in reversed(episodes) if session and m.id not in without), None)
+
+    def has_vectors(self, memory_id: str) -> bool:
+        return memory_id in self.vectors
