@@ -1,0 +1,88 @@
+"""A mask says of every row what looking at the memories says."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsidecar.domain.fold import Relation, edges_of
+from memsidecar.domain.memory import Entity, Kind, Memory, State
+from memsidecar.domain.recall import Filter
+from memsidecar.domain.scope import Scope
+from memsidecar.services.resident.filtering import matching
+from tests.doubles.histories import HISTORIES, IDS, Command
+from tests.services.resident.test_histories import lived, restored
+
+_times = st.none() | st.integers(0, 30)
+_shares = st.none() | st.sampled_from([0.1, 0.5, 0.7, 0.9])
+_sessions = st.frozensets(st.sampled_from(["s1", "s2", "unknown"]), max_size=2)
+_filters = st.builds(
+    Filter,
+    kinds=st.frozensets(st.sampled_from(Kind), max_size=2),
+    states=st.frozensets(st.sampled_from(State), max_size=2),
+    entities=st.lists(st.sampled_from(IDS), max_size=1).map(tuple),
+    labels=st.dictionaries(st.sampled_from("abc"), st.sampled_from("xy"), max_size=1),
+    min_created=_times,
+    max_created=_times,
+    min_said=_times,
+    max_said=_times,
+    min_importance=_shares,
+    min_confidence=_shares,
+    sessions=_sessions,
+    exclude_sessions=_sessions,
+)
+# Conditions one at a time too: all at once mostly leave nothing.
+_single = st.one_of(
+    st.just(Filter()),
+    st.builds(Filter, kinds=st.frozensets(st.sampled_from(Kind), min_size=1, max_size=2)),
+    st.builds(Filter, states=st.frozensets(st.sampled_from(State), min_size=1, max_size=2)),
+    st.builds(Filter, entities=st.tuples(st.sampled_from(IDS))),
+    st.builds(Filter, labels=st.dictionaries(st.sampled_from("ab"), st.sampled_from("xy"), min_size=1)),
+    st.builds(Filter, min_created=_times, max_said=_times),
+    st.builds(Filter, max_created=_times, min_said=_times),
+    st.builds(Filter, min_importance=_shares),
+    st.builds(Filter, sessions=_sessions),
+    st.builds(Filter, exclude_sessions=_sessions),
+)
+_scopes = st.builds(
+    Scope,
+    namespace=st.just("n"),
+    user=st.just("u"),
+    agent=st.sampled_from(["", "", "a1", "unknown"]),
+    session=st.sampled_from(["", "", "s1", "unknown"]),
+)
+
+
+def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
+    """The filter as the API describes it."""
+    discovered = isinstance(memory.body, Entity) and memory.body.discovered
+    about = {e.target for e in edges_of(memory) if e.relation in (Relation.MENTIONS, Relation.ABOUT)}
+    conditions = [
+        memory.state_at(now) in (wanted.states or {State.ACTIVE, State.DISPUTED}),
+        memory.kind in wanted.kinds if wanted.kinds else not discovered,
+        not scope.agent or memory.scope.agent in ("", scope.agent),
+        not scope.session or memory.scope.session == scope.session,
+        about.issuperset(wanted.entities),
+        all(memory.labels.get(key) == value for key, value in wanted.labels.items()),
+        wanted.min_created is None or wanted.min_created <= memory.created_at,
+        wanted.max_created is None or memory.created_at < wanted.max_created,
+        wanted.min_said is None or wanted.min_said <= memory.said_at,
+        wanted.max_said is None or memory.said_at < wanted.max_said,
+        wanted.min_importance is None or memory.importance >= wanted.min_importance,
+        wanted.min_confidence is None or memory.confidence >= wanted.min_confidence,
+        not wanted.sessions or memory.scope.session in wanted.sessions,
+        memory.scope.session not in wanted.exclude_sessions,
+    ]
+    return all(conditions)
+
+
+@settings(max_examples=120, deadline=None)
+@given(HISTORIES, st.lists(st.tuples(_scopes, _single | _filters, st.integers(0, 45)), min_size=5, max_size=15))
+def test_a_mask_is_what_the_memories_say(history: list[Command], asked: list[tuple[Scope, Filter, int]]) -> None:
+    resident, naive, _ = lived(history)
+    for partition in (resident, restored(resident)):
+        for scope, wanted, now in asked:
+            mask = matching(partition, scope, wanted, now)
+            assert mask.shape == (partition.rows,)
+            found = {partition.records.get(row).id for row in mask.nonzero()[0].tolist()}
+            assert found == {m.id for m in naive.memories.values() if meets(m, scope, wanted, now)}
