@@ -6,7 +6,25 @@ from hypothesis import strategies as st
 
 from memsidecar.domain.text import chunks, display_name, entity_key, inside_character, normalise
 
-WHOLE = ["a", " ", "é", "e\u0301", "👨‍👩‍👧", "🇨🇳", "👍🏽", "1️⃣", "हि", "क्ष", "한", "\u1112\u1161\u11ab", "\r\n", "กำ", "。", ". ", "字"]
+WHOLE = [
+    "a",
+    " ",
+    "é",
+    "e\u0301",
+    "👨‍👩‍👧",
+    "🇨🇳",
+    "👍🏽",
+    "1️⃣",
+    "हि",
+    "क्ष",
+    "한",
+    "\u1112\u1161\u11ab",
+    "\r\n",
+    "กำ",
+    "。",
+    ". ",
+    "字",
+]
 _texts = st.lists(st.sampled_from(WHOLE), max_size=120)
 
 
@@ -51,7 +69,9 @@ def test_a_cut_prefers_the_end_of_a_sentence_then_of_a_word() -> None:
     assert chunks("今天天气很好。我们去公园散步吧", 10, 0)[0] == "今天天气很好。"
 
 
-@pytest.mark.parametrize(("text", "at"), [("🇨🇳🇺🇸", 2), ("ab", 1), ("字母", 1), ("a\n", 1), ("👍👍", 1), ("", 0), ("a", 1)])
+@pytest.mark.parametrize(
+    ("text", "at"), [("🇨🇳🇺🇸", 2), ("ab", 1), ("字母", 1), ("a\n", 1), ("👍👍", 1), ("", 0), ("a", 1)]
+)
 def test_between_characters_a_cut_is_free(text: str, at: int) -> None:
     assert not inside_character(text, at)
 

@@ -54,8 +54,7 @@ class ExactVectors:
         """Nothing is put off."""
 
     async def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        np.savez(folder / "exact.npz", **{str(row): vectors for row, vectors in self._held.items()})
+        """Snapshots are the real index's own matter."""
 
     async def close(self) -> None:
         self._held.clear()

@@ -21,8 +21,18 @@ from memsidecar.ports.ledger import Head
 from memsidecar.services.resident import Resident
 from memsidecar.services.resident.columns import NO_ROW
 from tests.doubles.exact_vectors import ExactVectors
-from tests.doubles.histories import DIMENSIONS, HISTORIES, IDS, MODEL, NAMES, PARTITION, SESSIONS, Command
-from tests.doubles.histories import decided, new_ids
+from tests.doubles.histories import (
+    DIMENSIONS,
+    HISTORIES,
+    IDS,
+    MODEL,
+    NAMES,
+    PARTITION,
+    SESSIONS,
+    Command,
+    decided,
+    new_ids,
+)
 from tests.doubles.naive_partition import NaivePartition
 
 

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsidecar.domain.question import analyse
+from memsidecar.domain.text import entity_key
+
+SPEAKERS = {entity_key(n): n for n in ("Caroline", "Ada Lovelace", "José", "王伟", "王", "कुमार", "user", "스코프 랩스")}
+NAMES = {entity_key(n): f"id-{n}" for n in ("Wren", "Ada Lovelace", "北京大学", "Acme Corp", "C++")}
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("What did Caroline's sister say?", ("Caroline",)),
+        ("what did caroline say to ADA LOVELACE", ("Caroline", "Ada Lovelace")),
+        ("Joséphine left", ()),
+        ("where is José", ("José",)),
+        ("王伟去哪了", ("王伟",)),
+        ("国王在哪", ()),
+        ("कुमार कहाँ है", ("कुमार",)),
+        ("스코프랩스에서", ("스코프 랩스",)),
+        ("what did the user say", ()),
+        ("", ()),
+    ],
+)
+def test_speakers_are_recognised_in_any_script(text: str, people: tuple[str, ...]) -> None:
+    assert analyse(text, {}, SPEAKERS).people == people
+
+
+@pytest.mark.parametrize(
+    ("text", "entities"),
+    [
+        ("does wren like Acme corp?", ("id-Wren", "id-Acme Corp")),
+        ("我在北京大学", ("id-北京大学",)),
+        ("nobody", ()),
+    ],
+)
+def test_entities_are_found_by_their_names(text: str, entities: tuple[str, ...]) -> None:
+    assert analyse(text, NAMES, {}).entities == entities
+
+
+def test_the_embedder_does_not_see_speakers() -> None:
+    assert analyse("What did Caroline’s dog eat?", {}, SPEAKERS).embed_text == "What did dog eat?"
+    assert analyse("Caroline?", {}, SPEAKERS).embed_text == "Caroline?"
+    assert analyse("Where are José and Joséphine", {}, SPEAKERS).embed_text == "Where are and Joséphine"
+
+
+@given(st.text())
+def test_any_question_can_be_analysed(text: str) -> None:
+    found = analyse(text, NAMES, SPEAKERS)
+    assert bool(found.embed_text.strip()) or not any(c.isalnum() for c in text)
+
+
+@pytest.mark.parametrize("unit", ["A ", "@", "王", "ab'", "a-", "é ", '"A'])
+@pytest.mark.timeout(20)
+def test_a_question_of_pages_is_analysed_at_once(unit: str) -> None:
+    analyse(unit * (64_000 // len(unit)), NAMES, SPEAKERS)
