@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memsidecar.domain.events import Entry
 from memsidecar.domain.fold import apply
+from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import EventCodec, Head, Ledger, StoredVectors
 from memsidecar.ports.snapshots import Snapshots
@@ -39,7 +40,7 @@ class Hydration:
             resident = self._empty(partition)
         started_at = resident.head.revision
         changed = await self._replay(resident)
-        await self._load_vectors(resident, changed if started_at else None)
+        await self._load_vectors(resident, changed, everything=not started_at)
         return resident, resident.head.revision - started_at
 
     async def save(self, resident: Resident) -> None:
@@ -68,38 +69,50 @@ class Hydration:
         await asyncio.to_thread(resident.restore, arrays, head)
         return resident
 
-    async def _replay(self, resident: Resident) -> list[str]:
-        """Fold the entries after the resident's head; the ids that they are about."""
-        changed: dict[str, None] = {}
+    async def _replay(self, resident: Resident) -> dict[str, int]:
+        """Fold the entries after the resident's head; the ids that they are about, each with the revision that gave it
+        its present text, 0 when that is older."""
+        changed: dict[str, int] = {}
         while True:
             head = resident.head
             entries = await self._ledger.read(resident.partition, head.revision, PAGE, head.chain or None)
             if not entries:
-                return list(changed)
-            await asyncio.to_thread(_fold, resident, entries)
-            changed.update((entry.subject, None) for entry in entries)
+                return changed
+            await asyncio.to_thread(_fold, resident, entries, changed)
             # The chain of a page is checked by the ledger while it reads; only a snapshot's own chain is handed in.
             resident.head = Head(entries[-1].revision, b"")
 
-    async def _load_vectors(self, resident: Resident, changed: Sequence[str] | None) -> None:
+    async def _load_vectors(self, resident: Resident, changed: Mapping[str, int], *, everything: bool) -> None:
         """Vectors of the changed memories, or of all, that the resident does not have yet."""
-        if changed is None:
+        if everything:
             stored = await self._ledger.vectors(resident.partition, self._space.model)
         else:
-            stored = await self._ledger.vectors_of(resident.partition, changed, self._space.model)
+            stored = await self._ledger.vectors_of(resident.partition, list(changed), self._space.model)
         if stored:
-            await asyncio.to_thread(_add_vectors, resident, stored)
+            await asyncio.to_thread(_add_vectors, resident, stored, changed)
 
 
-def _fold(resident: Resident, entries: Sequence[Entry]) -> None:
+def _fold(resident: Resident, entries: Sequence[Entry], changed: dict[str, int]) -> None:
+    """Apply the entries; note in `changed` where a memory got its present text."""
     for entry in entries:
-        if entry.event is not None:
-            resident.apply(apply(entry.event))
+        changed.setdefault(entry.subject, 0)
+        if entry.event is None:
+            continue
+        delta = apply(entry.event)
+        if delta.put is not None:
+            known = resident.memory(delta.subject)
+            if known is None or (
+                known.body != delta.put.body and embedded_text(known.body) != embedded_text(delta.put.body)
+            ):
+                changed[delta.subject] = entry.revision
+        resident.apply(delta)
 
 
-def _add_vectors(resident: Resident, stored: Sequence[StoredVectors]) -> None:
+def _add_vectors(resident: Resident, stored: Sequence[StoredVectors], changed: Mapping[str, int]) -> None:
     for vectors in stored:
         row = resident.lookup.rows.get(vectors.memory_id)
         if row is None or resident.has_vectors(vectors.memory_id):
             continue
-        resident.set_vectors(row, vectors.rows)
+        # The ledger keeps the newest vectors that it was given; a text changed since without any is due.
+        if vectors.revision >= changed.get(vectors.memory_id, 0):
+            resident.set_vectors(row, vectors.rows)

@@ -29,7 +29,7 @@ def _seen(view: PartitionView, state: NaivePartition) -> object:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(HISTORIES, st.lists(COMMANDS, min_size=2, max_size=8))
 def test_a_batch_decides_what_single_commits_decide(history: list[Command], batch: list[Command]) -> None:
     under, single = NaivePartition(), NaivePartition()

@@ -81,7 +81,8 @@ def _stored(rows: Iterable[Row], partition: Partition) -> Sequence[StoredVectors
             at = revision
             if blob is None or len(blob) != 4 * dimensions * count:
                 raise EntryError("vectors of another size than recorded")
-            found.append(StoredVectors(memory, np.frombuffer(blob, dtype=np.float32).reshape(count, dimensions)))
+            numbers = np.frombuffer(blob, dtype=np.float32).reshape(count, dimensions)
+            found.append(StoredVectors(memory, numbers, revision))
     except EntryError as broken:
         raise LedgerDamaged(partition.name, at) from broken
     return found

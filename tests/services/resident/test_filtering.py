@@ -76,7 +76,7 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
     return all(conditions)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(HISTORIES, st.lists(st.tuples(_scopes, _single | _filters, st.integers(0, 45)), min_size=5, max_size=15))
 def test_a_mask_is_what_the_memories_say(history: list[Command], asked: list[tuple[Scope, Filter, int]]) -> None:
     resident, naive, _ = lived(history)

@@ -94,14 +94,14 @@ def check_indexes(resident: Resident, naive: NaivePartition) -> None:
     wanted = {rows[m.id]: dict(Counter(tokens(indexed_text(m.body)))) for m in naive.memories.values()}
     assert resident.keywords.terms_by_row() == {row: terms for row, terms in wanted.items() if terms}
     assert sorted(np.flatnonzero(resident.columns["live"]).tolist()) == sorted(rows.values())
-    births = [int(resident.columns["birth"][rows[memory_id]]) for memory_id in naive.memories]  # type: ignore[call-overload]
+    births = [int(resident.columns["birth"][rows[memory_id]]) for memory_id in naive.memories]
     assert births == sorted(births)
     assert resident.vectors.size == len(naive.vectors)
     for memory_id, vectors in naive.vectors.items():
         row = np.array([rows[memory_id]], dtype=np.int32)
         assert resident.vectors.score(vectors.rows[0], row)[0] > 0.9999
     for memory in naive.memories.values():
-        previous = int(resident.columns["previous"][rows[memory.id]])  # type: ignore[call-overload]
+        previous = int(resident.columns["previous"][rows[memory.id]])
         if previous != NO_ROW:
             assert isinstance(memory.body, Episode)
             assert resident.records.get(previous).id == memory.body.follows
@@ -117,14 +117,14 @@ def _is_about(memory: Memory, entity: str) -> bool:
     return entity in named | set(getattr(body, "participants", ())) and entity != memory.id
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(HISTORIES)
 def test_a_resident_answers_as_the_definition(history: list[Command]) -> None:
     resident, naive, _ = lived(history)
     check(resident, naive)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(HISTORIES, HISTORIES)
 def test_a_snapshot_restores_what_was_there_and_goes_on_as_it_would(a: list[Command], b: list[Command]) -> None:
     resident, naive, _ = lived(a)
@@ -140,7 +140,7 @@ def test_a_snapshot_restores_what_was_there_and_goes_on_as_it_would(a: list[Comm
     check(other, naive)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(HISTORIES)
 def test_a_replay_without_the_erased_events_is_the_live_state(history: list[Command]) -> None:
     live, naive, events = lived(history)
@@ -158,11 +158,11 @@ def test_a_replay_without_the_erased_events_is_the_live_state(history: list[Comm
 
 
 def _neighbours(resident: Resident, row: int) -> list[str]:
-    around = [int(resident.columns[name][row]) for name in ("previous", "following")]  # type: ignore[call-overload]
+    around = [int(resident.columns[name][row]) for name in ("previous", "following")]
     return [resident.records.get(n).id if n != NO_ROW else "" for n in around]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(HISTORIES)
 def test_applying_an_event_again_changes_nothing(history: list[Command]) -> None:
     _, naive, events = lived(history)
@@ -173,7 +173,7 @@ def test_applying_an_event_again_changes_nothing(history: list[Command]) -> None
     check(resident, naive)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(HISTORIES, st.sampled_from(IDS))
 def test_nothing_of_a_purged_memory_stays_in_a_snapshot(history: list[Command], memory_id: str) -> None:
     resident, naive, _ = lived(history)

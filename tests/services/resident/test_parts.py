@@ -10,6 +10,7 @@ from memsidecar.domain.events import Change, MemoryPurged, MemoryRecorded, Vecto
 from memsidecar.domain.fold import apply
 from memsidecar.domain.memory import Entity, Episode, Memory
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.view import Overlay
 from memsidecar.services.resident import Resident, records
 from memsidecar.services.resident.columns import Columns, Strings
 from memsidecar.services.resident.lookup import Lookup, Postings
@@ -136,3 +137,31 @@ def test_a_change_that_leaves_the_embedded_text_alone_keeps_the_vectors() -> Non
     assert partition.has_vectors("e")
     assert not partition.due
     assert partition.keywords.scores(["troglodyt"], partition.rows).max() > 0
+
+
+def test_the_newest_episode_that_is_left_is_the_last_one() -> None:
+    partition = resident()
+    for memory_id in "abcd":
+        put(partition, said(memory_id))
+    session = said("a").scope.session
+    assert partition.last_episode(session, {"c", "d"}) == "b"
+    found = []
+    for gone in "bdca":
+        over = Overlay(partition)
+        over.add(MemoryPurged(gone))
+        partition.apply(apply(MemoryPurged(gone)))
+        assert over.last_episode(session) == partition.last_episode(session)
+        found.append(partition.last_episode(session))
+    assert found == ["d", "c", "a", None]
+
+
+def test_of_equal_contents_the_oldest_that_is_left_is_found() -> None:
+    partition = resident()
+    for memory_id, at in (("late", 9), ("first", 1), ("second", 2)):
+        put(partition, said(memory_id, digest=b"0123456789abcdef", at=at))
+    found = []
+    for gone in ("first", "late", "second"):
+        found.append(partition.by_digest(b"0123456789abcdef"))
+        partition.apply(apply(MemoryPurged(gone)))
+    assert found == ["first", "second", "second"]
+    assert partition.by_digest(b"0123456789abcdef") is None
