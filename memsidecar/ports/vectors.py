@@ -77,3 +77,6 @@ class VectorIndexes(Protocol):
         """The saved index; None when there is none or it is not intact (then the caller builds it from the ledger)."""
         ...
 
+    async def close(self) -> None:
+        """Joins the threads that the indexes share; they are closed before."""
+        ...
