@@ -7,18 +7,16 @@ from numpy.typing import NDArray
 
 from memsidecar.ports.vectors import Rows, Scores
 
-Bools = NDArray[np.bool_]
-
 
 def nothing() -> tuple[Rows, Scores]:
     return np.empty(0, np.int32), np.empty(0, np.float32)
 
 
 def best_rows(rows: Rows, scores: Scores, k: int, distinct: bool) -> tuple[Rows, Scores]:
-    """The k best rows, best first, equal scores by row. -inf means "does not count"; `distinct`: no row comes twice.
+    """The k best rows, best first, equal scores by row; a row that comes several times counts with its best score.
 
-    With `distinct` False a row that comes twice is listed twice. Every score equal to the last one is looked at
-    before the cut, so ties are broken by row and not by position.
+    `distinct` says that no row comes twice. Every score equal to the last one is looked at before the cut, so ties
+    are broken by row and not by position.
     """
     if k < 1:
         return nothing()
@@ -37,7 +35,4 @@ def best_rows(rows: Rows, scores: Scores, k: int, distinct: bool) -> tuple[Rows,
 def _at_least_nth(scores: Scores, n: int) -> NDArray[np.intp]:
     """Positions of all scores that are not below the n-th best."""
     cut = len(scores) - n
-    if cut <= 0:
-        return np.flatnonzero(scores > -np.inf)
-    nth = np.partition(scores, cut)[cut]
-    return np.flatnonzero(scores >= nth) if nth > -np.inf else np.flatnonzero(scores > -np.inf)
+    return np.flatnonzero(scores >= np.partition(scores, cut)[cut]) if cut > 0 else np.arange(len(scores))

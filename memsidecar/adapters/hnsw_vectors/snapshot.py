@@ -60,7 +60,11 @@ class Snapshots:
         try:
             with self._one_at_a_time:
                 folder.mkdir(parents=True, exist_ok=True)
-                self._write(folder)
+                try:
+                    self._write(folder)
+                finally:
+                    for unfinished in folder.glob("*.part*"):
+                        unfinished.unlink()
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFull("vectors") from error

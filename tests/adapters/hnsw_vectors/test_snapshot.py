@@ -133,6 +133,7 @@ async def test_a_save_that_was_killed_leaves_the_old_snapshot(
                 break
             except StoreUnavailable:
                 refused += 1
+        assert not [name for name in kinds(tmp_path) if "part" in name]
         loaded = await indexes.load(tmp_path, 8)
         assert loaded is not None
         assert loaded.size == 200
