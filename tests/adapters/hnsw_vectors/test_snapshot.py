@@ -185,3 +185,19 @@ async def test_a_folder_that_cannot_be_written_is_an_unavailable_store(index: Hn
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnavailable):
         await index.save(tmp_path / "file" / "below")
+
+
+async def test_a_write_that_hnswlib_does_not_report_as_failed_is_noticed(
+    indexes: HnswVectorIndexes, index: HnswVectorIndex, tmp_path: Path
+) -> None:
+    await index.save(tmp_path)
+    index.remove(3)
+    (tmp_path / "graph.part").symlink_to("/dev/full")
+    with pytest.raises(StoreUnavailable):
+        await index.save(tmp_path)
+    loaded = await indexes.load(tmp_path, 8)
+    assert loaded is not None
+    assert loaded.size == 200
+    await loaded.close()
+    await index.save(tmp_path)
+    assert kinds(tmp_path) == ["arrays", "graph", MANIFEST]

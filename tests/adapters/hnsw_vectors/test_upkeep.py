@@ -49,6 +49,35 @@ async def test_hnswlib_is_not_made_at_the_crossover_but_above(indexes: HnswVecto
     await index.close()
 
 
+async def test_what_hnswlib_cannot_reach_is_found_exactly(
+    indexes: HnswVectorIndexes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    vectors = unit(600)
+    index = await filled(indexes, vectors)
+    graph = inside(index).graph
+    assert graph is not None
+    real, tried = graph._index, []
+
+    class Unreachable:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def set_ef(self, ef: int) -> None:
+            tried.append(ef)
+
+        def knn_query(self, *_: object, **__: object) -> None:
+            raise RuntimeError("Cannot return the results in a contiguous 2D array")
+
+    monkeypatch.setattr(graph, "_index", Unreachable())
+    query = unit(1, 2)[0]
+    rows, scores = index.search(query, 10)
+    assert rows.tolist() == np.argsort(-(vectors @ query), kind="stable")[:10].tolist()
+    np.testing.assert_allclose(scores, vectors[rows] @ query, atol=1e-6)
+    assert tried == [100, 400, graph.held]
+    assert "searching exactly" in caplog.text
+    await index.close()
+
+
 async def test_many_removals_rebuild_hnswlib_without_them(indexes: HnswVectorIndexes) -> None:
     vectors = unit(1_000)
     index = await filled(indexes, vectors)
