@@ -156,6 +156,10 @@ async def test_everything_works_while_vectors_move_and_rebuild(indexes: HnswVect
     await work
     await index.maintain()
     assert index.size == len(live)
+    contents = inside(index)
+    assert contents.tail_dead == np.count_nonzero(contents.table.owners[contents.moved :] < 0)
+    assert contents.graph is not None
+    assert contents.graph.live + contents.tail.length - contents.tail_dead == len(live)
     assert rebuilt > 1
     assert found_itself >= 0.98 * searched
     probes = random.choice(sorted(live), 300, replace=False)
