@@ -78,6 +78,21 @@ async def test_what_hnswlib_cannot_reach_is_found_exactly(
     await index.close()
 
 
+async def test_a_vector_removed_from_the_tail_never_enters_hnswlib(indexes: HnswVectorIndexes) -> None:
+    vectors = unit(500)
+    index = await filled(indexes, vectors[:150])
+    for row in range(30):
+        index.remove(row)
+    for row in range(150, 500):
+        index.add(row, vectors[row : row + 1])
+    await index.maintain()
+    contents = inside(index)
+    assert contents.graph is not None
+    assert contents.tail_dead == 0
+    assert contents.graph.held == contents.graph.live == 470 - contents.tail.length
+    await index.close()
+
+
 async def test_many_removals_rebuild_hnswlib_without_them(indexes: HnswVectorIndexes) -> None:
     vectors = unit(1_000)
     index = await filled(indexes, vectors)
