@@ -18,7 +18,7 @@ from memsidecar.ports.graph import GraphChange
 
 log = logging.getLogger(__name__)
 
-# Each updated node holds about 45 KB in memory until the next checkpoint.
+# Each updated node, purge or removed edge holds about 45 KB in memory until the next checkpoint.
 _UPDATES = 1_500
 _WAL_LEAST = 8 << 20
 # A checkpoint on kuzu copies the main file first, so its price grows with the file and so does the log it waits for.
@@ -123,6 +123,9 @@ class Core:
             # COMMIT can raise although it committed; the stored position decides.
             if self.applied < batch.last:
                 raise _unavailable(error) from error
+        except BaseException as error:
+            self._recover(EngineError(repr(error)))
+            raise
         else:
             self.applied = batch.last
             self._updates += updated
@@ -153,6 +156,8 @@ class Core:
             except EngineError as second:
                 self._fail("cannot be opened again after a failed transaction")
                 raise _unavailable(second) from second
+        # What filled the buffer pool, if that was it, is let go by a checkpoint only.
+        self._checkpoint_or_log()
 
     def _roll_back(self) -> None:
         if self.session is None:

@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 ENGINES = ("kuzu", "ladybug")
 
 _READ_TIMEOUT_MS = 2_000
+# RuntimeError is what the drivers raise; the others come from values that they cannot convert (a lone surrogate).
+_DRIVER_ERRORS = (RuntimeError, ValueError, TypeError)
 # Each kuzu checkpoint uses up about 8 MiB of the address space that a database may ever have, and a file that has
 # reached the limit cannot be opened again: so the engine's default (8 TiB), or at least 1 TiB where that is refused.
 _SMALLEST_MAP = 1 << 40
@@ -99,7 +101,7 @@ class Link:
             statement = self._prepared.get(text)
             if statement is None:
                 statement = self._prepared[text] = self._module.PreparedStatement(self._connection, text, parameters)
-        except RuntimeError as error:
+        except _DRIVER_ERRORS as error:
             raise EngineError(str(error)) from error
         return self._execute(statement, parameters)
 
@@ -110,7 +112,7 @@ class Link:
                 return list(result.get_all())
             finally:
                 result.close()
-        except RuntimeError as error:
+        except _DRIVER_ERRORS as error:
             raise EngineError(str(error)) from error
 
     def close(self) -> None:

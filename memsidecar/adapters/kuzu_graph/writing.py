@@ -47,7 +47,7 @@ class Writer:
         self._known = known
 
     def write(self, batch: Batch, applied: int) -> tuple[int, int]:
-        """(nodes more, nodes updated). Raises EngineError; the transaction is then lost."""
+        """(nodes more, updates and removals of nodes and edges). Raises EngineError; the transaction is then lost."""
         removed = self._purge(batch.purges)
         self._find(batch)
         self._add_users(batch)
@@ -58,13 +58,13 @@ class Writer:
             (updates if known else rows)[put.memory.kind].append(row_of(put.memory, key, put.partition))
         for kind, new in rows.items():
             self._each(_create_one(kind), _create_many(kind), new)
-        self._link_all(batch, updates)
+        unlinked = self._link_all(batch, updates)
         if batch.last > applied:
             self._link.prepared("CREATE (:Applied {position: $position})", {"position": batch.last})
         for kind, changed in updates.items():
             self._each(_set_one(kind), _set_many(kind), changed)
         created = sum(map(len, rows.values()))
-        return created - removed, sum(map(len, updates.values()))
+        return created - removed, removed + unlinked + sum(map(len, updates.values()))
 
     def _purge(self, purges: Iterable[str]) -> int:
         wanted = list(purges)
@@ -118,8 +118,8 @@ class Writer:
         )
         self._known.users |= dict.fromkeys(unseen)
 
-    def _link_all(self, batch: Batch, updates: dict[Kind, list[Parameters]]) -> None:
-        """Give every memory of the batch exactly the edges that issue from it and have a target."""
+    def _link_all(self, batch: Batch, updates: dict[Kind, list[Parameters]]) -> int:
+        """Give every memory of the batch exactly the edges that issue from it and have a target; edges removed."""
         present = self._outgoing({kind: [row["key"] for row in rows] for kind, rows in updates.items()})
         self._known.kinds |= {key: put.memory.kind for key, put in batch.puts.items()}
         wanted = [
@@ -129,7 +129,8 @@ class Writer:
         ]
         self._resolve(target for _, _, target in wanted)
         arcs = [arc for arc in wanted if arc[2] in self._known.kinds]
-        for arc in present.difference(arcs):
+        stale = present.difference(arcs)
+        for arc in stale:
             self._unlink(arc)
         missing: dict[tuple[str, Kind, Kind], list[Parameters]] = defaultdict(list)
         kinds = self._known.kinds
@@ -146,6 +147,7 @@ class Writer:
                 f"WITH a, y MATCH (b:{b}) WHERE b.key = y {create}",
                 rows,
             )
+        return len(stale)
 
     def _outgoing(self, keys: dict[Kind, list[str]]) -> set[_Arc]:
         """The edges that issue from memories now."""
