@@ -75,9 +75,7 @@ async def test_position_moves_on_when_a_change_is_nothing_to_the_graph(graph: Gr
 
 
 async def test_all_relations_issue_from_a_memory_in_order(graph: GraphStore) -> None:
-    fact = memory(
-        "f", mentions=["e2", "e1"], derived_from=["p"], body=Fact("s", subject="e1", object_entity="e2")
-    )
+    fact = memory("f", mentions=["e2", "e1"], derived_from=["p"], body=Fact("s", subject="e1", object_entity="e2"))
     talk = memory("p", body=Episode("t", participants=("e1",), follows="p0"))
     others = [memory("p0", Kind.EPISODE), memory("e1", Kind.ENTITY), memory("e2", Kind.ENTITY)]
     await graph.apply(puts([fact, talk, *others]))
@@ -243,7 +241,9 @@ async def test_closed_graph_is_unavailable(tmp_path: Path) -> None:
             await call
 
 
-async def same(graph: GraphStore, model: NaiveGraph, partition: Partition, ids: list[str], chance: random.Random) -> None:
+async def same(
+    graph: GraphStore, model: NaiveGraph, partition: Partition, ids: list[str], chance: random.Random
+) -> None:
     assert await graph.nodes(partition, "", 1000) == model.nodes()
     assert await graph.count(partition) == len(model.memories)
     for memory_id in model.memories:

@@ -43,7 +43,9 @@ class EngineError(Exception):
     @property
     def environmental(self) -> bool:
         """The machine refuses, whatever is in the files: they must not be blamed for it."""
-        pattern = r"could not set lock|no space left|mmap|permission denied|read-only file|too many open files|buffer pool"
+        pattern = (
+            r"could not set lock|no space left|mmap|permission denied|read-only file|too many open files|buffer pool"
+        )
         return re.search(pattern, str(self), re.IGNORECASE) is not None
 
 

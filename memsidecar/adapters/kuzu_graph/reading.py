@@ -110,9 +110,7 @@ def _hop(link: Link, owner: str, frontier: list[tuple[str, Kind]], limit: int) -
 def _ask(link: Link, table: str, keys: list[str], arrow: str, owner: str, limit: int) -> list[Row]:
     if len(keys) <= _SINGLE_STARTS:
         text = f"MATCH (a:{table} {{key: $key}}){arrow}(b) {_REACHED}"
-        return [
-            row for key in keys for row in link.prepared(text, {"key": key, "partition": owner, "limit": limit})
-        ]
+        return [row for key in keys for row in link.prepared(text, {"key": key, "partition": owner, "limit": limit})]
     text = f"UNWIND $keys AS k MATCH (a:{table} {{key: k}}){arrow}(b) {_REACHED}"
     return link.run(text, {"keys": keys, "partition": owner, "limit": limit})
 

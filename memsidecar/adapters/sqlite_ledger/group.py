@@ -104,7 +104,8 @@ class Group:
 
     def _refuse_known(self, before: Place, batch: Append) -> None:
         known = [
-            Request(request_id, digest, answer) for owner, request_id, _, digest, answer in self._requests
+            Request(request_id, digest, answer)
+            for owner, request_id, _, digest, answer in self._requests
             if owner == before.id and any(r.request_id == request_id for r in batch.requests)
         ]
         if not before.is_new:

@@ -138,7 +138,10 @@ async def test_engine_keeps_its_lock_through_checkpoints(tmp_path: Path) -> None
     await graph.checkpoint()
     script = f"import {ENGINE} as engine, sys; engine.Database(sys.argv[1], buffer_pool_size=1 << 26)"
     other = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", script, str(tmp_path / f"graph.{ENGINE}")], capture_output=True, check=False
+        subprocess.run,
+        [sys.executable, "-c", script, str(tmp_path / f"graph.{ENGINE}")],
+        capture_output=True,
+        check=False,
     )
     assert other.returncode != 0
     assert b"lock" in other.stderr
