@@ -156,7 +156,7 @@ class Redis:
     @property
     def connection_url(self) -> str:
         """The URL with `username` and `password` in it; "" for the private server."""
-        if not (self.username or self.password):
+        if not self.url or not (self.username or self.password):
             return self.url
         parts = urlsplit(self.url)
         user = quote(self.username, safe="") if self.username else parts.username or ""

@@ -52,7 +52,7 @@ def parser() -> Parser:
         )
         own_flags(sub)
         if configured:
-            sub.usage = f"memsidecar {name} [-h] [--config FILE] [settings]"
+            sub.usage = f"memsidecar {name} [-h] [options] [settings]"
             _settings_flags(sub)
     return top
 

