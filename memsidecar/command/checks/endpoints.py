@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import redis as driver
 from redis.cluster import RedisCluster
-from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
+from redis.exceptions import AuthenticationError, NoPermissionError, RedisClusterException, RedisError
 
 from memsidecar.adapters.data_directory import owner_of
 from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
@@ -79,7 +79,7 @@ def redis(config: Config) -> Outcome:
         return fail("the Redis server refuses the user or the password", "set redis.username and redis.password_file")
     except ValueError:
         return fail("redis.url is not a Redis address", "write it as redis://host:6379, rediss:// or unix:///path")
-    except (RedisError, OSError) as error:
+    except (RedisError, RedisClusterException, OSError) as error:
         return fail(
             f"the Redis server does not answer ({type(error).__name__})",
             "check redis.url, the network policy, and for rediss:// redis.ca_file; until then session calls fail",

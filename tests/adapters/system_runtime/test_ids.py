@@ -58,7 +58,7 @@ def test_a_clock_before_1970_or_far_in_the_future_still_gives_valid_ids() -> Non
 def test_threads_never_get_the_same_id() -> None:
     ids = TimeOrderedIds(SteppingClock(NOW))
     made: list[list[str]] = [[] for _ in range(4)]
-    threads = [threading.Thread(target=lambda out=out: out.extend(ids.new() for _ in range(2_000))) for out in made]  # type: ignore[misc]
+    threads = [threading.Thread(target=lambda out=out: out.extend(ids.new() for _ in range(2_000))) for out in made]
     for thread in threads:
         thread.start()
     for thread in threads:
