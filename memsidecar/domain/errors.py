@@ -18,7 +18,8 @@ SidecarError            (base, never raised itself)
 ├── StoreFull           the disk is full; nothing was acknowledged
 ├── ModelUnavailable    the embedder does not answer
 ├── LedgerDamaged       a row fails its chain: reported, never served
-└── DataDirectoryBusy   another process owns the data directory
+├── DataDirectoryBusy   another process owns the data directory
+└── DataDirectoryUnusable   it cannot be created, or a newer release has written it
 """
 
 from __future__ import annotations
@@ -161,3 +162,8 @@ class LedgerDamaged(SidecarError):
 class DataDirectoryBusy(SidecarError):
     def __init__(self, path: str, owner: str) -> None:
         super().__init__(f"{path} is in use by {owner}; stop it, or choose another data directory", {"path": path})
+
+
+class DataDirectoryUnusable(SidecarError):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path} {problem}", {"path": path})

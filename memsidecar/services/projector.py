@@ -47,8 +47,7 @@ class GraphProjector:
         self._newest = await self._ledger.position()
         self._applied = await self._graph.applied()
         if self._applied > self._newest:
-            await self._graph.reset("it is ahead of the ledger")
-            self._applied = 0
+            await self._start_over("it is ahead of the ledger")
         self._task = asyncio.create_task(self._run(), name="graph-projector")
 
     def publish(self, entries: Sequence[Entry]) -> None:
@@ -70,11 +69,14 @@ class GraphProjector:
 
     async def rebuild(self, reason: str) -> None:
         """Set the graph aside and make it anew from the ledger; done when it has caught up."""
+        await self._start_over(reason)
+        self._wake.set()
+        await self.wait_until_caught_up()
+
+    async def _start_over(self, reason: str) -> None:
         await self._graph.reset(reason)
         self._backlog.clear()
         self._behind, self._applied = True, 0
-        self._wake.set()
-        await self.wait_until_caught_up()
 
     async def close(self) -> None:
         """Apply what is committed, then stop; give up when the graph does not answer."""
@@ -91,6 +93,9 @@ class GraphProjector:
                     self._caught_up.set()
                     if self._closing:
                         return
+                    if self._graph.needs_rebuild:
+                        await self._start_over("mostly dead space")
+                        continue
                     self._wake.clear()
                     await self._wake.wait()
                     continue
