@@ -109,8 +109,8 @@ class Ledger(Protocol):
         """Entries after revision `after`, oldest first, at most `limit`, vectors left out.
 
         Each is checked against the hash chain, starting at `chain` (the head's hash at `after`) when it is given.
-        An entry that is not what was written ends the answer before it; when it is the first one asked for, LedgerDamaged
-        is raised. So nothing past damage is served, and a short answer is not the end: only an empty one is.
+        An entry that is not what was written ends the answer before it; when it is the first one asked for,
+        LedgerDamaged is raised. So nothing past damage is served, and a short answer is not the end, only an empty one.
         """
         ...
 

@@ -17,7 +17,8 @@ Row: TypeAlias = tuple[Any, ...]
 
 # The order that the functions below take a row in.
 COLUMNS = (
-    "e.position, e.revision, e.recorded_at, e.subject, e.request_id, e.codec, e.payload_sha256, e.chain, e.payload"
+    "e.position, e.revision, e.recorded_at, e.subject, e.request_id, e.codec, e.payload_sha256, e.chain, "
+    "iif(e.erased, NULL, e.payload)"
 )
 
 

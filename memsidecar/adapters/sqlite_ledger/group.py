@@ -6,11 +6,10 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from memsidecar.adapters.sqlite_ledger import chain
 from memsidecar.adapters.sqlite_ledger.heads import Heads, Place
-from memsidecar.domain.events import Entry, MemoryPurged, Vectors, subject_of
+from memsidecar.adapters.sqlite_ledger.vectors import NewVectors, Owner, vectors_of, write_vectors
+from memsidecar.domain.events import Entry, MemoryPurged, subject_of
 from memsidecar.ports.ledger import Append, EventCodec, Head, Request, RequestKnown, StaleRevision
 
 _Row: TypeAlias = tuple[Any, ...]
@@ -20,15 +19,13 @@ INSERT INTO event
     (position, partition, revision, recorded_at, subject, request_id, codec, payload_sha256, chain, payload)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_UPSERT_EMBEDDING = """
-INSERT INTO embedding (partition, memory, revision, model, dimensions, count, vector) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (partition, memory) DO UPDATE SET
-    revision = excluded.revision, model = excluded.model, dimensions = excluded.dimensions, count = excluded.count,
-    vector = excluded.vector
-"""
 _INSERT_REQUEST = "INSERT INTO request (partition, request_id, recorded_at, digest, answer) VALUES (?, ?, ?, ?, ?)"
 _FIND_REQUEST = "SELECT digest, answer FROM request WHERE partition = ? AND request_id = ?"
-_ERASE = "UPDATE event SET payload = NULL WHERE partition = ? AND subject = ? AND revision < ? AND payload IS NOT NULL"
+# In place; schema.py says why.
+_ERASE = """
+UPDATE event SET erased = 1, payload = zeroblob(length(payload))
+WHERE partition = ? AND subject = ? AND revision < ? AND NOT erased
+"""
 
 
 class Group:
@@ -42,8 +39,8 @@ class Group:
         self._events: list[_Row] = []
         self._requests: list[_Row] = []
         self._purges: list[_Row] = []
-        # By (partition id, memory id); None takes what is stored away. The last word of the group counts.
-        self._embeddings: dict[tuple[int, str], _Row | None] = {}
+        # The last word of the group counts.
+        self._vectors: dict[Owner, NewVectors | None] = {}
 
     @property
     def erases(self) -> bool:
@@ -67,10 +64,10 @@ class Group:
         requests = [
             _request_row(before.id, batch.recorded_at, r.request_id, r.digest, r.answer) for r in batch.requests
         ]
-        vectors = _vector_rows(before.id, entries)
+        vectors = vectors_of(before.id, entries)
         # From here on nothing can fail.
         self._requests += requests
-        self._embeddings.update(vectors)
+        self._vectors.update(vectors)
         self._events += events
         self._purges += [
             (before.id, entry.subject, entry.revision) for entry in entries if isinstance(entry.event, MemoryPurged)
@@ -93,12 +90,8 @@ class Group:
         if self._purges:
             # After the inserts: a purge also erases what came before it in this very group.
             many(_ERASE, self._purges)
-        gone = [key for key, row in self._embeddings.items() if row is None]
-        if gone:
-            many("DELETE FROM embedding WHERE partition = ? AND memory = ?", gone)
-        stored = [row for row in self._embeddings.values() if row is not None]
-        if stored:
-            many(_UPSERT_EMBEDDING, stored)
+        if self._vectors:
+            write_vectors(self._connection, self._heads, self._vectors)
         if self._requests:
             many(_INSERT_REQUEST, self._requests)
 
@@ -134,29 +127,6 @@ class Group:
             entries.append(Entry(position, partition, revision, recorded_at, subject, event, request_id))
             rows.append((position, before.id, revision, recorded_at, subject, request_id, codec, sha256, link, payload))
         return entries, rows
-
-
-def _vector_rows(partition_id: int, entries: Sequence[Entry]) -> dict[tuple[int, str], _Row | None]:
-    rows: dict[tuple[int, str], _Row | None] = {}
-    for entry in entries:
-        event = entry.event
-        if isinstance(event, MemoryPurged):
-            rows[partition_id, entry.subject] = None
-            continue
-        vectors: Vectors | None = getattr(event, "vectors", None)
-        if vectors is not None:
-            numbers = np.ascontiguousarray(vectors.rows, dtype="<f4")
-            count, dimensions = numbers.shape
-            rows[partition_id, entry.subject] = (
-                partition_id,
-                entry.subject,
-                entry.revision,
-                vectors.model,
-                dimensions,
-                count,
-                numbers.data,
-            )
-    return rows
 
 
 def _request_row(partition_id: int, recorded_at: int, request_id: str, digest: bytes, answer: bytes) -> _Row:

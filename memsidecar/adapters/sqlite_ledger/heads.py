@@ -24,11 +24,15 @@ class Place:
 
 
 class Heads:
-    """Heads as of the transaction in progress. After a rollback, `forget` before anything else."""
+    """Heads as of the transaction in progress, and the last `position` and vector `slot` given out.
+
+    After a rollback, `forget` before anything else.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._places: dict[Partition, Place] = {}
         self.position = 0
+        self.slot = 0
         self._partitions = 0
         self.forget(connection)
 
@@ -36,6 +40,7 @@ class Heads:
         """Go back to what the file says. Raises sqlite3.Error."""
         self._places.clear()
         (self.position,) = connection.execute("SELECT coalesce(max(position), 0) FROM event").fetchone()
+        (self.slot,) = connection.execute("SELECT coalesce(max(slot), 0) FROM vector").fetchone()
         (self._partitions,) = connection.execute("SELECT coalesce(max(id), 0) FROM partition").fetchone()
 
     def find(self, connection: sqlite3.Connection, partition: Partition) -> Place:

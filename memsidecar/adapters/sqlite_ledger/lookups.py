@@ -15,13 +15,14 @@ from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Request, StoredVectors
 
 _VECTORS = """
-SELECT memory, revision, dimensions, count, vector FROM embedding WHERE partition = ? AND model = ? ORDER BY memory
+SELECT e.memory, e.revision, e.dimensions, e.count, v.numbers FROM embedding e LEFT JOIN vector v ON v.slot = e.slot
+WHERE e.partition = ? AND e.model = ? ORDER BY e.memory
 """
 # The ids travel as one JSON parameter, so that their number has no limit and the statement is prepared once.
 _VECTORS_OF = """
-SELECT e.memory, e.revision, e.dimensions, e.count, e.vector
+SELECT e.memory, e.revision, e.dimensions, e.count, v.numbers
 FROM (SELECT DISTINCT value FROM json_each(?)) wanted JOIN embedding e ON e.partition = ? AND e.memory = wanted.value
-WHERE e.model = ?
+LEFT JOIN vector v ON v.slot = e.slot WHERE e.model = ?
 """
 _PARTITIONS = "SELECT namespace, user FROM partition ORDER BY namespace, user LIMIT ?"
 _PARTITIONS_AFTER = (
@@ -78,7 +79,7 @@ def _stored(rows: Iterable[Row], partition: Partition) -> Sequence[StoredVectors
     try:
         for memory, revision, dimensions, count, blob in intact(rows):
             at = revision
-            if len(blob) != 4 * dimensions * count:
+            if blob is None or len(blob) != 4 * dimensions * count:
                 raise EntryError("vectors of another size than recorded")
             found.append(StoredVectors(memory, np.frombuffer(blob, dtype=np.float32).reshape(count, dimensions)))
     except EntryError as broken:

@@ -24,7 +24,10 @@ CREATE TABLE partition (
     UNIQUE (namespace, user)
 ) STRICT;
 
--- `payload` is NULL once erased. It stands last, so that reading the rest of a row never touches its overflow pages.
+-- Erasing writes zeros over a payload or a vector in its place and never changes a row's size: SQLite moves the
+-- neighbours of a row that shrinks to other pages, and leaves copies of them behind (secure_delete or not) that a later
+-- purge of those neighbours would not reach. So no row of `event` and `vector` is ever deleted or resized. `erased` is
+-- 0 or 1, which take no room in a row. Payloads stand last: reading the rest never touches their overflow pages.
 CREATE TABLE event (
     position INTEGER PRIMARY KEY,
     partition INTEGER NOT NULL,
@@ -35,7 +38,8 @@ CREATE TABLE event (
     codec INTEGER NOT NULL,
     payload_sha256 BLOB NOT NULL,
     chain BLOB NOT NULL,
-    payload BLOB
+    erased INTEGER NOT NULL DEFAULT 0,
+    payload BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX event_by_revision ON event (partition, revision);
 CREATE INDEX event_by_subject ON event (partition, subject, revision);
@@ -49,18 +53,20 @@ CREATE TABLE request (
     PRIMARY KEY (partition, request_id)
 ) STRICT, WITHOUT ROWID;
 
--- The current vectors of a memory, all chunks in one blob of little-endian float32.
+-- Which vectors a memory has now.
 CREATE TABLE embedding (
-    id INTEGER PRIMARY KEY,
     partition INTEGER NOT NULL,
     memory TEXT NOT NULL,
     revision INTEGER NOT NULL,
     model TEXT NOT NULL,
     dimensions INTEGER NOT NULL,
     count INTEGER NOT NULL,
-    vector BLOB NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX embedding_by_memory ON embedding (partition, memory);
+    slot INTEGER NOT NULL,
+    PRIMARY KEY (partition, memory)
+) STRICT, WITHOUT ROWID;
+
+-- All chunks of one memory in one blob of little-endian float32; zeros once nothing refers to it.
+CREATE TABLE vector (slot INTEGER PRIMARY KEY, numbers BLOB NOT NULL) STRICT;
 """
 
 
@@ -75,8 +81,10 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA page_size = 16384")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        # Erased text must leave the file, not only the tables.
+        # What SQLite itself sets free, such as overwritten requests, must not stay readable either.
         connection.execute("PRAGMA secure_delete = ON")
+        # A rollback's copies of pages would otherwise go to the system's temporary directory.
+        connection.execute("PRAGMA temp_store = MEMORY")
         # The writer checkpoints by itself, after it has answered.
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("PRAGMA journal_size_limit = 67108864")
@@ -95,6 +103,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     )
     # A damaged name must come out as a name that fails its hash, not as an error that hides which row it is in.
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -8192")
     return connection
 

@@ -15,7 +15,10 @@ from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Damage, EventCodec, VectorRef
 
 _EVENTS = f"SELECT {COLUMNS} FROM event e WHERE e.partition = ? ORDER BY e.revision"
-_EMBEDDINGS = "SELECT memory, revision, model, dimensions, count, vector FROM embedding WHERE partition = ? ORDER BY id"
+_EMBEDDINGS = """
+SELECT e.memory, e.revision, e.model, e.dimensions, e.count, v.numbers
+FROM embedding e LEFT JOIN vector v ON v.slot = e.slot WHERE e.partition = ? ORDER BY e.memory
+"""
 
 
 def verify(connection: sqlite3.Connection, codec: EventCodec, partition: Partition) -> Sequence[Damage]:
@@ -79,7 +82,7 @@ class _Proof:
                 if known is None:
                     continue
                 at, ref = known
-                if VectorRef(model, dimensions, count, hashlib.sha256(blob).digest()) != ref:
+                if VectorRef(model, dimensions, count, hashlib.sha256(blob or b"").digest()) != ref:
                     self._report(at, "the vectors have changed")
         except EntryError as broken:
             self._report(revision, broken.problem)

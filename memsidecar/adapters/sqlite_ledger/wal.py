@@ -27,7 +27,11 @@ class WriteAheadLog:
     def grew(self, events: int, batches: int) -> None:
         """Account for a committed group; moves the log into the file when it has become long."""
         self._estimate += events * _EVENT_BYTES + batches * _BATCH_BYTES
-        if self._estimate >= _CHECKPOINT_AFTER:
+        if self._estimate < _CHECKPOINT_AFTER:
+            return
+        if self.holds_erased:
+            self.truncate()
+        else:
             self._checkpoint("PASSIVE")
 
     def erase(self) -> None:

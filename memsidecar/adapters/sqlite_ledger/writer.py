@@ -53,9 +53,9 @@ class Writer:
         self._thread.start()
         try:
             await asyncio.shield(self._opened)
-        except SidecarError:
-            await asyncio.shield(self._ended)
-            self._thread.join()
+        except BaseException:
+            # Refused, or nobody waits any more: no thread may stay behind.
+            await self.close()
             raise
 
     def append(self, batch: Append) -> asyncio.Future[Sequence[Entry]]:
@@ -75,6 +75,7 @@ class Writer:
             with closing(open_for_writing(self._path)) as self._connection:
                 self._heads = Heads(self._connection)
                 self._wal = WriteAheadLog(self._connection)
+                self._wal.erase()  # After a crash the log may still hold what was purged just before.
                 deliver(self._loop, [(self._opened, None)])
                 self._serve()
                 self._wal.truncate()

@@ -106,7 +106,7 @@ async def test_an_entry_without_its_partition_is_damage(ledger: SqliteLedger, ta
 
 async def test_a_payload_that_vanished_without_a_purge_is_damage(ledger: SqliteLedger, tamper: Tamper) -> None:
     await ledger.append(batch(0, recorded("a"), recorded("b"), MemoryPurged("a"), recorded("a")))
-    tamper("UPDATE event SET payload = NULL WHERE revision IN (2, 4)")
+    tamper("UPDATE event SET erased = 1 WHERE revision IN (2, 4)")
 
     assert [damage.revision for damage in await ledger.verify(ANN)] == [2, 4]
 
@@ -114,11 +114,12 @@ async def test_a_payload_that_vanished_without_a_purge_is_damage(ledger: SqliteL
 @pytest.mark.parametrize(
     ("sql", "revision"),
     [
-        ("UPDATE embedding SET vector = zeroblob(length(vector)) WHERE memory = 'a'", 3),
+        ("UPDATE vector SET numbers = zeroblob(length(numbers)) WHERE slot = 1", 3),
         ("UPDATE embedding SET model = 'model-b' WHERE memory = 'a'", 3),
         ("DELETE FROM embedding WHERE memory = 'a'", 3),
+        ("DELETE FROM vector WHERE slot = 1", 3),
         ("UPDATE embedding SET memory = 'c' WHERE memory = 'b'", 2),
-        ("UPDATE embedding SET vector = x'00' WHERE memory = 'b'", 2),
+        ("UPDATE vector SET numbers = x'00' WHERE slot = 2", 2),
     ],
 )
 async def test_verify_names_the_event_whose_vectors_are_not_its_own(
@@ -133,7 +134,7 @@ async def test_verify_names_the_event_whose_vectors_are_not_its_own(
 
 async def test_vectors_of_the_wrong_size_are_not_served(ledger: SqliteLedger, tamper: Tamper) -> None:
     await fill(ledger, 3)
-    tamper("UPDATE embedding SET vector = x'00000000' WHERE memory = 'm1'")
+    tamper("UPDATE vector SET numbers = x'00000000' WHERE slot = 2")
 
     with pytest.raises(LedgerDamaged) as damaged:
         await ledger.vectors(ANN, MODEL)

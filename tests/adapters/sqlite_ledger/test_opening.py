@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
 
@@ -41,3 +42,15 @@ async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 async def test_a_missing_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         await SqliteLedger.open(tmp_path / "missing", ProtobufEventCodec())
+
+
+async def test_an_opening_that_was_given_up_leaves_no_thread(tmp_path: Path) -> None:
+    threads = set(threading.enumerate())
+    opening = asyncio.create_task(SqliteLedger.open(tmp_path, ProtobufEventCodec()))
+    await asyncio.sleep(0)
+    opening.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+    assert set(threading.enumerate()) == threads
