@@ -133,10 +133,10 @@ class Files:
             if not self._backup.exists():
                 return "a checkpoint was interrupted and the backup is missing"
             self._restore()
-            record = replace(record, phase=STABLE)
         if self.size != record.size or record.checksum not in (_NOT_HASHED, self._checksum()):
             return "its file is not what was written at the last checkpoint"
-        self._write(record)
+        if record.phase != STABLE:
+            self._write(replace(record, phase=STABLE))
         self._drop_backups()
         return ""
 
@@ -228,7 +228,7 @@ class Files:
             json.dump(asdict(record), file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(new, self._record_path)
+        new.replace(self._record_path)
         self._sync_directory()
 
     def _sync_directory(self) -> None:

@@ -26,7 +26,7 @@ _PAGE = (
     f"{_OWNED} WHERE n.id > $after RETURN label(n) AS kind, n.id AS id, n.state AS state, n.version AS version "
     "ORDER BY id LIMIT $limit"
 )
-# The smallest (relation, id) of all edges that reach a node: a label holds no space, so their order is that of the pair.
+# The smallest (relation, id) of all edges that reach a node: no label holds a space, so the pairs keep their order.
 _REACHED = (
     "WHERE b.partition = $partition RETURN b.id AS id, label(b) AS kind, "
     "min(concat(label(e), ' ', a.id)) AS via ORDER BY id LIMIT $limit"
@@ -110,9 +110,7 @@ def _hop(link: Link, owner: str, frontier: list[tuple[str, Kind]], limit: int) -
 def _ask(link: Link, table: str, keys: list[str], arrow: str, owner: str, limit: int) -> list[Row]:
     if len(keys) <= _SINGLE_STARTS:
         text = f"MATCH (a:{table} {{key: $key}}){arrow}(b) {_REACHED}"
-        return [
-            row for key in keys for row in link.prepared(text, {"key": key, "partition": owner, "limit": limit})
-        ]
+        return [row for key in keys for row in link.prepared(text, {"key": key, "partition": owner, "limit": limit})]
     text = f"UNWIND $keys AS k MATCH (a:{table} {{key: k}}){arrow}(b) {_REACHED}"
     return link.run(text, {"keys": keys, "partition": owner, "limit": limit})
 

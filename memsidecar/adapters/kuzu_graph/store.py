@@ -85,7 +85,9 @@ class KuzuGraph:
     async def edges(self, partition: Partition, memory_id: str) -> Sequence[Edge]:
         return await self._read(reading.edges, partition, memory_id)
 
-    async def neighbours(self, partition: Partition, starts: Sequence[str], depth: int, limit: int) -> Sequence[Neighbour]:
+    async def neighbours(
+        self, partition: Partition, starts: Sequence[str], depth: int, limit: int
+    ) -> Sequence[Neighbour]:
         return await self._read(reading.neighbours, partition, starts, depth, limit)
 
     async def count(self, partition: Partition) -> int:
