@@ -82,6 +82,7 @@ class Core:
     def _try_session(self) -> str:
         try:
             self._open_session()
+            self._files.opened()
         except EngineError as error:
             self._drop_session()
             if error.environmental:

@@ -143,6 +143,11 @@ class Files:
     def creating(self) -> None:
         self._write(Record(self._engine.name, self._engine.version, SCHEMA_VERSION, CREATING))
 
+    def opened(self) -> None:
+        """The engine has opened the files, and finished a checkpoint that was interrupted, if it does so by itself."""
+        if Record(**json.loads(self._record_path.read_bytes())).phase == CHECKPOINT:
+            self.checkpoint_ended()
+
     def checkpoint_begins(self) -> None:
         """From here on a kill is answered by restoring the backup (kuzu), or left to the engine (ladybug)."""
         record = Record(**json.loads(self._record_path.read_bytes()))
