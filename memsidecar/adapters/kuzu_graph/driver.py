@@ -67,7 +67,7 @@ class Engine:
 
         kuzu plans an UNWIND with MATCH as a scan of the table, ladybug as a look-up of each key.
         """
-        return 2 if self.name == "ladybug" else 40
+        return 20 if self.name == "ladybug" else 40
 
 
 def load(name: str) -> Engine:
