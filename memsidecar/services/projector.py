@@ -19,6 +19,8 @@ _log = logging.getLogger(__name__)
 BATCH = 1_000
 # Entries held in memory for the graph; behind by more than this, it reads the ledger instead.
 BACKLOG = 20_000
+# A transaction costs the engine 2 to 5 ms whatever is in it: what comes within this time goes into one.
+COALESCE = 0.1
 FIRST_RETRY = 0.2
 LAST_RETRY = 10.0
 
@@ -36,6 +38,7 @@ class GraphProjector:
         self._caught_up = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._closing = False
+        self._hurry = asyncio.Event()
 
     @property
     def lag(self) -> int:
@@ -65,6 +68,7 @@ class GraphProjector:
         """Until the graph shows everything committed before this call."""
         while self.lag:
             self._caught_up.clear()
+            self._hurry.set()
             await self._caught_up.wait()
 
     async def rebuild(self, reason: str) -> None:
@@ -81,6 +85,7 @@ class GraphProjector:
     async def close(self) -> None:
         """Apply what is committed, then stop; give up when the graph does not answer."""
         self._closing = True
+        self._hurry.set()
         self._wake.set()
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -98,6 +103,7 @@ class GraphProjector:
                         continue
                     self._wake.clear()
                     await self._wake.wait()
+                    await self._gather()
                     continue
                 await self._apply_next()
                 retry = FIRST_RETRY
@@ -109,6 +115,16 @@ class GraphProjector:
                     return
                 await asyncio.sleep(retry)
                 retry = min(retry * 2, LAST_RETRY)
+
+    async def _gather(self) -> None:
+        """Let a batch grow, unless it is large already or somebody waits for it."""
+        self._hurry.clear()
+        if len(self._backlog) < BATCH and not self._closing:
+            try:
+                async with asyncio.timeout(COALESCE):
+                    await self._hurry.wait()
+            except TimeoutError:
+                pass
 
     async def _apply_next(self) -> None:
         entries = self._take()

@@ -28,6 +28,10 @@ _REBUILD_LEAST = 64 << 20
 _FRESH_BYTES = 1_024
 _BLOAT = 5
 
+# After a short write in the log both engines abort the process in close(), and may do so in ROLLBACK. So the session is
+# kept for reading, and never closed.
+_DISK_FULL = "is out of disk space; free some and restart"
+
 # One database a path a process: the engines' own locks do not see a second one, which then corrupts the heap.
 _open_paths: set[Path] = set()
 _open_paths_lock = threading.Lock()
@@ -66,20 +70,26 @@ class Core:
             raise
 
     def _open_or_rebuild(self) -> None:
-        if not self._files.empty:
-            problem = self._files.problem()
-            if not problem:
-                try:
-                    return self._open_session()
-                except EngineError as error:
-                    self._drop_session()
-                    if error.environmental:
-                        raise _unavailable(error) from error
-                    log.warning("the engine refuses the graph", exc_info=error)
-                    problem = "the engine cannot read it"
+        if self._files.empty:
+            self._create()
+            return
+        problem = self._files.problem() or self._try_session()
+        if problem:
             self._set_aside(problem)
             self.rebuilt = problem
-        self._create()
+            self._create()
+
+    def _try_session(self) -> str:
+        try:
+            self._open_session()
+            self._files.opened()
+        except EngineError as error:
+            self._drop_session()
+            if error.environmental:
+                raise _unavailable(error) from error
+            log.warning("the engine refuses the graph", exc_info=error)
+            return "the engine cannot read it"
+        return ""
 
     def _set_aside(self, reason: str) -> None:
         target = self._files.set_aside()
@@ -146,7 +156,7 @@ class Core:
         """After a lost transaction: close and open again, since kuzu may crash later on. Raises StoreUnavailable."""
         log.warning("a graph transaction failed", exc_info=error)
         if error.disk_full:
-            self._fail("is out of disk space; restart when there is some")
+            self._fail(_DISK_FULL)
             raise _unavailable(error) from error
         with self.gate.exclusive():
             self._roll_back()
@@ -185,7 +195,8 @@ class Core:
                 with self.gate.exclusive():
                     self._checkpoint()
         except EngineError as error:
-            self._fail("failed at a checkpoint; restart to restore it")
+            full = error.disk_full
+            self._fail(_DISK_FULL if full else "failed at a checkpoint; restart to restore it")
             raise _unavailable(error) from error
 
     def _checkpoint(self) -> None:
@@ -219,8 +230,8 @@ class Core:
     def needs_rebuild(self) -> bool:
         """Whether the file has outgrown what is in it. Rebuilding from the ledger is the way to shrink it.
 
-        Not EXPORT and IMPORT: that is a second way to fill a graph, to be kept correct beside the replay which must work
-        anyway, and it would carry over whatever damage the file has.
+        Not EXPORT and IMPORT: that is a second way to fill a graph, to be kept correct beside the replay, which must
+        work anyway, and it would carry over whatever damage the file has.
         """
         size = self._files.size
         return size > _REBUILD_LEAST and size > _BLOAT * _FRESH_BYTES * self._nodes
@@ -244,7 +255,7 @@ class Core:
         session, self.session = self.session, None
         if session is None:
             return
-        if "disk space" in self._failure:
+        if self._failure == _DISK_FULL:
             session.abandon()
         else:
             session.close()

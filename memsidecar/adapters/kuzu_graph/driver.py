@@ -38,15 +38,14 @@ class EngineError(Exception):
 
     @property
     def disk_full(self) -> bool:
-        return "no space left" in str(self).lower()
+        # A write that was cut short is told as "Cannot write to file ... Error: Success".
+        return re.search(r"no space left|cannot write to file|disk quota", str(self), re.IGNORECASE) is not None
 
     @property
     def environmental(self) -> bool:
         """The machine refuses, whatever is in the files: they must not be blamed for it."""
-        pattern = (
-            r"could not set lock|no space left|mmap|permission denied|read-only file|too many open files|buffer pool"
-        )
-        return re.search(pattern, str(self), re.IGNORECASE) is not None
+        pattern = r"could not set lock|mmap|permission denied|read-only file|too many open files|buffer pool"
+        return self.disk_full or re.search(pattern, str(self), re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Engine:
 
     @property
     def checkpoint_is_safe(self) -> bool:
-        """Killed during a checkpoint, kuzu 0.11.3 leaves a file it cannot open; it also fails when readers are inside."""
+        """Killed during a checkpoint, kuzu 0.11.3 leaves a file it cannot open; with readers inside it fails."""
         return self.name == "ladybug"
 
     @property
@@ -68,7 +67,7 @@ class Engine:
 
         kuzu plans an UNWIND with MATCH as a scan of the table, ladybug as a look-up of each key.
         """
-        return 2 if self.name == "ladybug" else 40
+        return 20 if self.name == "ladybug" else 40
 
 
 def load(name: str) -> Engine:
@@ -102,7 +101,7 @@ class Link:
         try:
             statement = self._prepared.get(text)
             if statement is None:
-                statement = self._prepared[text] = self._module.PreparedStatement(self._connection, text, parameters)
+                statement = self._prepared[text] = self._module.PreparedStatement(self._connection, text, {})
         except _DRIVER_ERRORS as error:
             raise EngineError(str(error)) from error
         return self._execute(statement, parameters)
@@ -154,7 +153,7 @@ class Session:
         self._database.close()
 
     def abandon(self) -> None:
-        """Leave the database open until the process ends: both engines abort the process on close() after a full disk."""
+        """Leave the database open until the process ends: after a full disk both engines abort it in close()."""
         keep: list[Any] = [self._database]
         for link in (self.write, *self._readers.values()):
             link.pin(keep)
@@ -162,7 +161,7 @@ class Session:
 
 
 def _abandon(keep: list[Any]) -> None:
-    # A reference that no garbage collector and no interpreter shutdown takes back; a module's list would be emptied then.
+    # A reference that neither garbage collection nor interpreter shutdown takes back; a list in a module loses its own.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
 
 
@@ -174,7 +173,7 @@ def open_session(engine: Engine, path: Path, buffer_pool_bytes: int) -> Session:
     except EngineError as error:
         if engine.name != "ladybug" or error.environmental or "wal" not in str(error).lower():
             raise
-        # ladybug refuses a log with a damaged record; asked to, it stops at the last good commit. The ledger has the rest.
+        # ladybug refuses a log with a damaged record; asked to, it stops at the last good commit. The ledger has more.
         log.warning("the graph's log is damaged; it is read up to its last intact commit")
         database = _database(engine, path, {**options, "throw_on_wal_replay_failure": False})
     try:

@@ -133,15 +133,20 @@ class Files:
             if not self._backup.exists():
                 return "a checkpoint was interrupted and the backup is missing"
             self._restore()
-            record = replace(record, phase=STABLE)
         if self.size != record.size or record.checksum not in (_NOT_HASHED, self._checksum()):
             return "its file is not what was written at the last checkpoint"
-        self._write(record)
+        if record.phase != STABLE:
+            self._write(replace(record, phase=STABLE))
         self._drop_backups()
         return ""
 
     def creating(self) -> None:
         self._write(Record(self._engine.name, self._engine.version, SCHEMA_VERSION, CREATING))
+
+    def opened(self) -> None:
+        """The engine has opened the files, and finished a checkpoint that was interrupted, if it does so by itself."""
+        if Record(**json.loads(self._record_path.read_bytes())).phase == CHECKPOINT:
+            self.checkpoint_ended()
 
     def checkpoint_begins(self) -> None:
         """From here on a kill is answered by restoring the backup (kuzu), or left to the engine (ladybug)."""
@@ -228,7 +233,7 @@ class Files:
             json.dump(asdict(record), file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(new, self._record_path)
+        new.replace(self._record_path)
         self._sync_directory()
 
     def _sync_directory(self) -> None:

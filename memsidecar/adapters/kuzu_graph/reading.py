@@ -26,7 +26,7 @@ _PAGE = (
     f"{_OWNED} WHERE n.id > $after RETURN label(n) AS kind, n.id AS id, n.state AS state, n.version AS version "
     "ORDER BY id LIMIT $limit"
 )
-# The smallest (relation, id) of all edges that reach a node: a label holds no space, so their order is that of the pair.
+# The smallest (relation, id) of all edges that reach a node: no label holds a space, so the pairs keep their order.
 _REACHED = (
     "WHERE b.partition = $partition RETURN b.id AS id, label(b) AS kind, "
     "min(concat(label(e), ' ', a.id)) AS via ORDER BY id LIMIT $limit"

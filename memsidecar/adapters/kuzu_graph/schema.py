@@ -56,7 +56,7 @@ _OWN: Mapping[Kind, Mapping[str, str]] = {
 COLUMNS: Mapping[Kind, tuple[str, ...]] = {kind: (*_COMMON, *_OWN[kind]) for kind in Kind}
 
 # Declared for the rules that decide about conflicts; they carry why and since when.
-# Each pair of tables is a table of its own to the engine (room in the file, time at a checkpoint): no pair without a use.
+# To the engine each pair of tables is a table of its own (room in the file, time at a checkpoint): none without a use.
 _LIKE = tuple((table, table) for table in TABLES.values())
 _JUDGED = {
     "SUPERSEDES": _LIKE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from memsidecar.adapters.kuzu_graph import KuzuGraph
 from memsidecar.domain.errors import StoreUnavailable
 from tests.contracts.graph_samples import ALICE, memory, puts
-from tests.contracts.test_graph_store import ENGINE, open_graph
+from tests.contracts.test_graph_store import ENGINE, open_graph, set_aside
 
 
 async def filled(directory: Path) -> Path:
@@ -86,7 +85,7 @@ async def test_files_that_cannot_be_trusted_are_set_aside(
     assert await graph.applied() == 0
     await graph.apply(puts([memory("n")]))
     await graph.close()
-    (aside,) = tmp_path.glob("graph.bad-*")
+    (aside,) = set_aside(tmp_path)
     assert content(aside) == {name: data for name, data in before.items() if name != "graph.lock"}
 
 
@@ -96,7 +95,7 @@ async def test_two_set_aside_in_one_second_get_their_own_names(tmp_path: Path) -
     graph = await open_graph(tmp_path)
     assert graph.rebuilt
     await graph.close()
-    assert len(list(tmp_path.glob("graph.bad-*"))) == 3
+    assert len(set_aside(tmp_path)) == 3
 
 
 async def test_file_that_another_process_has_open_is_left_alone(tmp_path: Path) -> None:
@@ -106,15 +105,16 @@ async def test_file_that_another_process_has_open_is_left_alone(tmp_path: Path) 
         f"import {ENGINE} as engine, sys; database = engine.Database(sys.argv[1], buffer_pool_size=1 << 26); "
         "connection = engine.Connection(database); print('open', flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdout is not None
-        assert await asyncio.to_thread(other.stdout.readline) == b"open\n"
-        with pytest.raises(StoreUnavailable, match="locked by another process"):
-            await KuzuGraph.open(tmp_path, ENGINE, lock_wait_seconds=0.1)
-        assert content(tmp_path) == before
-        other.kill()
+    other = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", script, str(path)), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"open\n"
+    with pytest.raises(StoreUnavailable, match="locked by another process"):
+        await KuzuGraph.open(tmp_path, ENGINE, lock_wait_seconds=0.1)
+    assert content(tmp_path) == before
+    other.kill()
+    await other.wait()
     graph = await open_graph(tmp_path)
     assert graph.rebuilt == ""
     assert await graph.count(ALICE) == 3
@@ -137,14 +137,20 @@ async def test_engine_keeps_its_lock_through_checkpoints(tmp_path: Path) -> None
     await graph.apply(puts([memory("m")]))
     await graph.checkpoint()
     script = f"import {ENGINE} as engine, sys; engine.Database(sys.argv[1], buffer_pool_size=1 << 26)"
+<<<<<<< HEAD
     other = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-c", script, str(tmp_path / f"graph.{ENGINE}")],
         capture_output=True,
         check=False,
+=======
+    other = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", script, str(tmp_path / f"graph.{ENGINE}")), stderr=asyncio.subprocess.PIPE
+>>>>>>> part-graph
     )
+    _, told = await other.communicate()
     assert other.returncode != 0
-    assert b"lock" in other.stderr
+    assert b"lock" in told
     await graph.close()
 
 
@@ -160,3 +166,28 @@ async def test_little_free_disk_refuses_writes_and_serves_reads(tmp_path: Path) 
         await graph.apply(puts([memory("late")], first=100))
     assert await graph.count(ALICE) == 3
     await graph.close()
+
+
+@pytest.mark.parametrize("cut", [1, 40, 400])
+async def test_torn_log_keeps_whole_batches_and_goes_on(tmp_path: Path, cut: int) -> None:
+    log = (await filled(tmp_path)).with_name(f"graph.{ENGINE}.wal")
+    graph = await open_graph(tmp_path)
+    for position in range(100, 110):
+        await graph.apply(puts([memory(f"n{position}"), memory("m0", version=position)], 2 * position))
+    await graph.close()
+    os.truncate(log, log.stat().st_size - cut)
+    kept: list[str] = []
+    for round_ in range(3):
+        graph = await open_graph(tmp_path)
+        assert graph.rebuilt == ""
+        nodes = await graph.nodes(ALICE, "", 100)
+        names = [node.memory_id for node in nodes if node.memory_id.startswith("n")]
+        if not round_:
+            kept = names
+            assert kept == [f"n{position}" for position in range(100, 100 + len(kept))]
+            assert 5 <= len(kept) < 10
+            assert await graph.applied() == 2 * (99 + len(kept)) + 1
+        assert names == kept
+        kept.append(f"n{200 + round_}")
+        await graph.apply(puts([memory(kept[-1])], 1000 + round_))
+        await graph.close()
