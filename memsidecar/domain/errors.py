@@ -9,6 +9,7 @@ SidecarError            (base, never raised itself)
 ├── SessionEnded        no more appends
 ├── RequestIdReused     same request_id, other content
 ├── ProtocolViolation   a stream message out of turn
+├── TokenInvalid        no bearer token, or a wrong one
 ├── RevisionUnknown     a revision this store has not reached
 ├── DimensionMismatch   a vector of another model or size
 ├── TokenizerUnknown
@@ -90,6 +91,11 @@ class RequestIdReused(SidecarError):
 class ProtocolViolation(SidecarError):
     def __init__(self, expected: str, received: str) -> None:
         super().__init__(f"expected {expected}, received {received}", {"expected": expected, "received": received})
+
+
+class TokenInvalid(SidecarError):
+    def __init__(self) -> None:
+        super().__init__("this server wants the token of its operator as `authorization: Bearer ...`")
 
 
 class RevisionUnknown(SidecarError):
