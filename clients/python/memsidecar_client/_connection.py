@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -106,17 +107,24 @@ class Connection:
         metadata = self.metadata()
         wait = self.wait_for_ready if wait_for_ready is None else wait_for_ready
         call = method(request, timeout=self.deadline(timeout), metadata=metadata, wait_for_ready=wait)
-        try:
+        with self.typed_errors(metadata):
             return await call
-        except grpc.aio.AioRpcError as error:
-            raise self.typed(error, metadata) from error
-        except asyncio.CancelledError:
-            if caller_is_cancelled():
-                raise
-            raise closed_during_call() from None
 
-    def typed(self, error: grpc.aio.AioRpcError, sent: Metadata) -> MemsidecarError:
-        """The typed form of a failed call; `sent` is the metadata that went with it."""
+    @contextmanager
+    def typed_errors(self, sent: Metadata) -> Iterator[None]:
+        """Gives what goes wrong with a call its type; `sent` is the metadata that went with the call."""
+        try:
+            yield
+        except grpc.aio.AioRpcError as error:
+            raise self._typed(error, sent) from error
+        except asyncio.CancelledError:
+            # grpc.aio raises this for a call cut by close(), too, although nobody cancels the task.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise Cancelled("the client was closed during the call", code="CANCELLED") from None
+
+    def _typed(self, error: grpc.aio.AioRpcError, sent: Metadata) -> MemsidecarError:
         received = [*(error.initial_metadata() or ()), *(error.trailing_metadata() or ())]
         serialized = next((value for key, value in received if key == _DETAILS), b"")
         details = _status_details.parse(serialized if isinstance(serialized, bytes) else b"")
@@ -164,13 +172,3 @@ class Connected:
             default.agent if agent is None else agent,
             default.session if session is None else session,
         )
-
-
-def caller_is_cancelled() -> bool:
-    """Whether a CancelledError is meant for the task that sees it; grpc.aio raises one for a call cut by close(), too."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
-
-
-def closed_during_call() -> Cancelled:
-    return Cancelled("the client was closed during the call", code="CANCELLED")

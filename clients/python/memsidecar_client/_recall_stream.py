@@ -11,7 +11,7 @@ from typing import Self
 import grpc
 import grpc.aio
 
-from memsidecar_client._connection import Connection, caller_is_cancelled, closed_during_call
+from memsidecar_client._connection import Connection
 from memsidecar_client._defaults import RECALL_QUEUE_EVENTS
 from memsidecar_client._errors import MemsidecarError
 from memsidecar_client._recall_mapping import hit_from_proto, result_from_proto, tier_report_from_proto
@@ -91,21 +91,17 @@ class AsyncRecallStream(AsyncIterator[RecallEvent]):
     async def _read(
         self, call: grpc.aio.UnaryStreamCall[RecallRequest, RecallResponse], metadata: tuple[tuple[str, str], ...]
     ) -> None:
-        error: MemsidecarError | None = None
+        end = _End(None)
         try:
-            async for response in call:
-                for event in self._decode(response):
-                    await self._events.put(event)
-        except grpc.aio.AioRpcError as failure:
-            error = self._connection.typed(failure, metadata)
-            error.__cause__ = failure
-        except asyncio.CancelledError:
-            if caller_is_cancelled():
-                raise
-            error = closed_during_call()
+            with self._connection.typed_errors(metadata):
+                async for response in call:
+                    for event in self._decode(response):
+                        await self._events.put(event)
+        except MemsidecarError as error:
+            end = _End(error)
         finally:
             call.cancel()
-        await self._events.put(_End(error))
+        await self._events.put(end)
 
     def _decode(self, response: RecallResponse) -> Iterator[RecallEvent]:
         match response.WhichOneof("event"):

@@ -48,7 +48,7 @@ def options_to_proto(wait: WriteWait, labels: Mapping[str, str]) -> memory_servi
 
 
 def batches(items: Iterable[Rememberable]) -> Iterator[list[memory_service_pb2.RememberItem]]:
-    """The items in order, in groups that fit one message. One too large for any goes alone, for the server to refuse."""
+    """The items in order, in groups that fit one message. One too large for any goes alone; the server refuses it."""
     batch: list[memory_service_pb2.RememberItem] = []
     batch_bytes = 0
     for given in items:

@@ -10,8 +10,8 @@ from typing import Self
 import grpc
 import grpc.aio
 
-from memsidecar_client._connection import Connection, caller_is_cancelled, closed_during_call
-from memsidecar_client._errors import Internal, MemsidecarError
+from memsidecar_client._connection import Connection
+from memsidecar_client._errors import Internal
 from memsidecar_client._remember_mapping import batches, summary_from_proto
 from memsidecar_client._remember_values import Rememberable, StreamSummary
 from memsidecar_client.v1.memory_service_pb2 import (
@@ -75,8 +75,10 @@ class AsyncRememberStream:
         """Ends the stream and gives its summary. Harmless to repeat."""
         if self.result is None:
             await self._write(StreamRememberRequest(finish=StreamRememberFinish()))
-            await self._open_call().done_writing()
-            self.result = summary_from_proto(await self._response())
+            call = self._open_call()
+            with self._connection.typed_errors(self._metadata):
+                await call.done_writing()
+                self.result = summary_from_proto(await call)
         return self.result
 
     def _open_call(self) -> grpc.aio.StreamUnaryCall[StreamRememberRequest, StreamRememberResponse]:
@@ -88,24 +90,11 @@ class AsyncRememberStream:
         call = self._open_call()
         if self.result is not None:
             raise RuntimeError("the remember stream is finished")
-        try:
-            await call.write(message)
-        except asyncio.InvalidStateError:
-            # The server has ended the call; its answer says why.
-            await self._response()
-            raise Internal("the server answered before the stream was finished", code="INTERNAL") from None
-        except grpc.aio.AioRpcError as error:
-            raise self._connection.typed(error, self._metadata) from error
-        except asyncio.CancelledError:
-            raise self._cut() from None
-
-    async def _response(self) -> StreamRememberResponse:
-        try:
-            return await self._open_call()
-        except grpc.aio.AioRpcError as error:
-            raise self._connection.typed(error, self._metadata) from error
-        except asyncio.CancelledError:
-            raise self._cut() from None
-
-    def _cut(self) -> MemsidecarError | asyncio.CancelledError:
-        return asyncio.CancelledError() if caller_is_cancelled() else closed_during_call()
+        with self._connection.typed_errors(self._metadata):
+            try:
+                await call.write(message)
+            except (asyncio.InvalidStateError, grpc.aio.AioRpcError):
+                # The server has ended the call. What grpc.aio raises here is its own failure to send, as INTERNAL; the
+                # server's reason comes with the answer.
+                await call
+                raise Internal("the server answered before the stream was finished", code="INTERNAL") from None
