@@ -13,7 +13,7 @@ import grpc.aio
 
 from memsidecar_client import _status_details
 from memsidecar_client._channel import channel_options
-from memsidecar_client._errors import Cancelled, MemsidecarError, make_error
+from memsidecar_client._errors import Cancelled, DeadlineExceeded, MemsidecarError, make_error
 from memsidecar_client._memory_values import Scope
 from memsidecar_client.v1.info_service_pb2 import GetServerInfoRequest, GetServerInfoResponse
 from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceStub
@@ -133,11 +133,19 @@ class Connection:
 
     def _message(self, error: grpc.aio.AioRpcError) -> str:
         message = error.details() or error.code().name
-        if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED and self._channel is not None:
-            state = self._channel.get_state()
-            if state is not grpc.ChannelConnectivity.READY:
-                return f"{message}; no connection to {self.target}, is the sidecar running there?"
-        return message
+        expired = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        return f"{message}; {self._no_connection()}" if expired and not self._connected() else message
+
+    def not_opened(self) -> DeadlineExceeded:
+        """The error of a stream that could not be opened in time."""
+        why = "the sidecar does not answer" if self._connected() else self._no_connection()
+        return DeadlineExceeded(f"the stream was not opened in time; {why}", code="DEADLINE_EXCEEDED")
+
+    def _connected(self) -> bool:
+        return self._channel is not None and self._channel.get_state() is grpc.ChannelConnectivity.READY
+
+    def _no_connection(self) -> str:
+        return f"no connection to {self.target}, is the sidecar running there?"
 
     async def default_namespace(self, timeout: float | None) -> str:
         """What an empty namespace means on this server; asked once."""

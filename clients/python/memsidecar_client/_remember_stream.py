@@ -42,14 +42,17 @@ class AsyncRememberStream:
         if self._call is not None:
             raise RuntimeError("a remember stream is used once; call remember_stream again")
         self._metadata = self._connection.metadata()
-        # No deadline unless asked for: the source has no end that could be foreseen.
+        # No deadline unless asked for: the source has no end that could be foreseen. Only opening has one.
         self._call = self._connection.stubs.memories.StreamRemember(
             timeout=self._timeout, metadata=self._metadata, wait_for_ready=self._connection.wait_for_ready
         )
         try:
-            await self._write(StreamRememberRequest(start=self._start))
-        except BaseException:
+            async with asyncio.timeout(self._connection.deadline(self._timeout)):
+                await self._write(StreamRememberRequest(start=self._start))
+        except BaseException as error:
             self._call.cancel()
+            if isinstance(error, TimeoutError):
+                raise self._connection.not_opened() from None
             raise
         return self
 

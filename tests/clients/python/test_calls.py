@@ -113,6 +113,16 @@ async def test_missing_sidecar_is_named_when_waiting_for_it_runs_out() -> None:
             await client.recall("tea")
 
 
+async def test_stream_to_a_missing_sidecar_is_not_waited_for_without_end() -> None:
+    async with AsyncMemsidecar("unix:///nonexistent/s.sock", timeout=0.05) as client:
+        with pytest.raises(DeadlineExceeded, match="not opened in time; no connection to unix:///nonexistent"):
+            await client.remember_stream().__aenter__()
+        with pytest.raises(DeadlineExceeded, match="no connection to unix:///nonexistent"):
+            async with client.recall_stream("tea") as events:
+                await anext(events)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
 async def test_ready_waits_for_a_sidecar_that_starts_late() -> None:
     late = FakeSidecar()
     late.answers["GetServerInfo"] = made(info_service_pb2.GetServerInfoResponse, version="1.2", capabilities=["watch"])

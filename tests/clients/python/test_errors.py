@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import grpc
@@ -92,6 +93,14 @@ async def test_request_id_is_the_one_sent_when_the_server_names_none(fake: FakeS
         with pytest.raises(MemsidecarError) as caught:
             await client.get_memory("n")
     assert caught.value.request_id == "trace-7"
+
+
+def test_errors_travel_between_processes() -> None:
+    details = StatusDetails("ETAG_MISMATCH", {"a": "b"}, (Violation("f", "d"),), 1.5)
+    error = pickle.loads(pickle.dumps(_errors.make_error("ABORTED", "m", details, "r")))
+    assert type(error) is Conflict
+    assert (str(error), error.code, error.reason, error.retry_after) == ("m", "ABORTED", "ETAG_MISMATCH", 1.5)
+    assert error.violations == (Violation("f", "d"),)
 
 
 def test_unreadable_details_are_no_details() -> None:
