@@ -164,7 +164,7 @@ def memory_from_proto(message: memory_pb2.Memory) -> Memory:
         importance=message.importance if message.HasField("importance") else None,
         provenance=tuple(_provenance_from_proto(source) for source in message.provenance),
         labels=dict(message.labels),
-        attributes=from_struct(message.attributes),
+        attributes=from_struct(message.attributes) if message.HasField("attributes") else {},
         mentions=tuple(message.mentions),
         create_time=_time(message, "create_time"),
         update_time=_time(message, "update_time"),
@@ -187,8 +187,10 @@ def revision_from_proto(message: memory_pb2.MemoryRevision) -> MemoryRevision:
 
 
 def _time(message: memory_pb2.Memory | memory_pb2.Episode | memory_pb2.Provenance, field: str) -> datetime | None:
+    if not message.HasField(field):  # type: ignore[arg-type]
+        return None
     value: Timestamp = getattr(message, field)
-    return from_timestamp(value) if message.HasField(field) else None  # type: ignore[arg-type]
+    return from_timestamp(value)
 
 
 def _provenance_from_proto(message: memory_pb2.Provenance) -> Provenance:

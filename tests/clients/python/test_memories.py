@@ -97,11 +97,17 @@ async def test_purge_gives_no_memory_back(client: AsyncMemsidecar, fake: FakeSid
 
 
 async def test_history_knows_a_purged_snapshot(client: AsyncMemsidecar, fake: FakeSidecar) -> None:
-    at = datetime(2026, 5, 1, 1, 2, 3, 4, tzinfo=UTC)
+    at = datetime(2026, 5, 1, tzinfo=UTC)
     fake.answers["ListMemoryRevisions"] = made(
         pb.ListMemoryRevisionsResponse,
         revisions=[
-            {"name": "n/revisions/2", "change": 6, "create_time": at, "actor": "a", "reason": "r"},
+            {
+                "name": "n/revisions/2",
+                "change": 6,
+                "create_time": {"seconds": int(at.timestamp())},
+                "actor": "a",
+                "reason": "r",
+            },
             {"name": "n/revisions/1", "change": 99, "snapshot": STORED},
         ],
     )

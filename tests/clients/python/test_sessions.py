@@ -58,7 +58,15 @@ async def test_listed_session_becomes_a_handle(client: AsyncMemsidecar, fake: Fa
     end = datetime(2026, 5, 1, tzinfo=UTC)
     fake.answers["ListSessions"] = made(
         pb.ListSessionsResponse,
-        sessions=[{"name": NAME, "scope": {"user": "ana"}, "last_seq": 7, "message_count": 5, "end_time": end}],
+        sessions=[
+            {
+                "name": NAME,
+                "scope": {"user": "ana"},
+                "last_seq": 7,
+                "message_count": 5,
+                "end_time": {"seconds": int(end.timestamp())},
+            }
+        ],
     )
     (listed,) = [session async for session in client.list_sessions(page_size=3)]
     assert (listed.last_seq, listed.message_count, listed.end_time, listed.create_time) == (7, 5, end, None)
@@ -101,7 +109,7 @@ async def test_messages_come_back_as_they_were_appended(client: AsyncMemsidecar,
 async def test_window_keeps_the_servers_defaults_unless_told(client: AsyncMemsidecar, fake: FakeSidecar) -> None:
     fake.answers["GetWindow"] = made(
         pb.GetWindowResponse,
-        messages=[{"role": 2, "text": "hi", "seq": 9, "create_time": datetime(2026, 5, 1, tzinfo=UTC)}],
+        messages=[{"role": 2, "text": "hi", "seq": 9, "create_time": {"seconds": 1}}],
         token_count=5,
         omitted_messages=8,
     )
