@@ -13,7 +13,6 @@ import grpc.aio
 
 from memsidecar_client._connection import Connection
 from memsidecar_client._defaults import RECALL_QUEUE_EVENTS
-from memsidecar_client._errors import MemsidecarError
 from memsidecar_client._recall_mapping import hit_from_proto, result_from_proto, tier_report_from_proto
 from memsidecar_client._recall_values import Hit, HitFound, RecallDone, RecallEvent, TierDone
 from memsidecar_client.v1.recall_service_pb2 import RecallRequest, RecallResponse, RecallSummary
@@ -23,7 +22,7 @@ from memsidecar_client.v1.recall_service_pb2 import RecallRequest, RecallRespons
 class _End:
     """The stream is over; why, when it broke."""
 
-    error: MemsidecarError | None
+    error: Exception | None
 
 
 class AsyncRecallStream(AsyncIterator[RecallEvent]):
@@ -37,6 +36,7 @@ class AsyncRecallStream(AsyncIterator[RecallEvent]):
         self._connection = connection
         self._request = request
         self._timeout = timeout
+        self._call: grpc.aio.UnaryStreamCall[RecallRequest, RecallResponse] | None = None
         self._pump: asyncio.Task[None] | None = None
         self._events: asyncio.Queue[RecallEvent | _End] = asyncio.Queue(RECALL_QUEUE_EVENTS)
         self._end: _End | None = None
@@ -46,7 +46,7 @@ class AsyncRecallStream(AsyncIterator[RecallEvent]):
         if self._pump is not None:
             raise RuntimeError("a recall stream is used once; call recall_stream again")
         metadata = self._connection.metadata()
-        call = self._connection.stubs.recall.Recall(
+        self._call = self._connection.stubs.recall.Recall(
             self._request,
             timeout=self._connection.deadline(self._timeout),
             metadata=metadata,
@@ -54,16 +54,20 @@ class AsyncRecallStream(AsyncIterator[RecallEvent]):
         )
         # Reading in a task of its own: a read that the application cancels, by a timeout for example, would cancel the
         # whole call.
-        self._pump = asyncio.create_task(self._read(call, metadata), name="memsidecar-recall")
+        self._pump = asyncio.create_task(self._read(self._call, metadata), name="memsidecar-recall")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pump is not None:
-            self._pump.cancel()
-            await asyncio.wait([self._pump])
         self._end = self._end or _End(None)
+        if self._call is not None and self._pump is not None:
+            # The pump ends by itself once its call is cancelled. Cancelling the pump instead, in the middle of a read,
+            # would cost native memory each time.
+            self._call.cancel()
+            while not self._events.empty():
+                self._events.get_nowait()
+            await asyncio.wait([self._pump])
 
     def __aiter__(self) -> Self:
         if self._pump is None:
@@ -97,7 +101,7 @@ class AsyncRecallStream(AsyncIterator[RecallEvent]):
                 async for response in call:
                     for event in self._decode(response):
                         await self._events.put(event)
-        except MemsidecarError as error:
+        except Exception as error:  # whatever it is, the reader of the events gets it instead of waiting for ever
             end = _End(error)
         finally:
             call.cancel()

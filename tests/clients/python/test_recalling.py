@@ -123,6 +123,13 @@ async def test_event_of_a_newer_server_is_left_out(client: AsyncMemsidecar, fake
         assert [type(event) for event in [event async for event in events]] == [RecallDone]
 
 
+async def test_event_that_cannot_be_read_is_an_error_not_a_hang(client: AsyncMemsidecar, fake: FakeSidecar) -> None:
+    fake.recall_events = [made(RecallResponse, hit={"memory": {"create_time": {"seconds": 10**12}}})]
+    async with client.recall_stream("tea") as events:
+        with pytest.raises(OverflowError):
+            await anext(events)
+
+
 async def test_leaving_the_block_cancels_the_recall(client: AsyncMemsidecar, fake: FakeSidecar) -> None:
     fake.go_on.clear()
     fake.recall_events = [hit("a", 0.5)]
