@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self
@@ -118,7 +119,7 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
             correlation_id=correlation_id,
         )
         super().__init__(client, LoopThread.acquire())
-        self._closed = False
+        self._closing = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -130,9 +131,12 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
 
     def close(self) -> None:
         """Cancels calls that are under way and closes the connection. Harmless to repeat."""
-        if not self._closed:
-            self._closed = True
+        # Taken once and never given back: of several threads that close, one does.
+        if not self._closing.acquire(blocking=False):
+            return
+        try:
             self._loop.run(self._target.close())
+        finally:
             self._loop.release()
 
     ready = blocking(AsyncMemsidecar.ready)
