@@ -132,6 +132,11 @@ class TestSocket:
         elsewhere = replace(config, listen=Listen(socket=str(tmp_path / "none" / "s")))
         assert endpoints.unix_socket(elsewhere).status == "fail"
 
+    @pytest.mark.parametrize(("group", "status"), [("no-such-group", "fail"), ("root", "ok"), ("4711", "ok")])
+    def test_a_group_that_does_not_exist_is_found(self, config: Config, group: str, status: str) -> None:
+        wanted = Listen(socket=config.listen.socket, socket_group=group)
+        assert endpoints.unix_socket(replace(config, listen=wanted)).status == status
+
     def test_a_file_in_its_place_is_found(self, config: Config) -> None:
         config.socket_path.write_text("")
         assert "is not a socket" in endpoints.unix_socket(config).found
