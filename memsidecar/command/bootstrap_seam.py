@@ -27,10 +27,6 @@ class Bootstrap(Protocol):
         """
         ...
 
-    def demo(self, config: Config) -> Coroutine[Any, Any, None]:
-        """Serves, plays the demo conversation through the API, prints what is recalled, stops."""
-        ...
-
 
 def bootstrap() -> Bootstrap:
     return cast(Bootstrap, import_module("memsidecar.bootstrap"))
