@@ -6,8 +6,8 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from memsidecar import __version__
@@ -87,14 +87,6 @@ async def run(config: Config) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with serving(config):
-        await stop.wait()
-        _log.info("draining")
-
-
-@asynccontextmanager
-async def serving(config: Config) -> AsyncIterator[None]:
-    """A sidecar that serves inside the block and drains at its end."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
@@ -104,10 +96,9 @@ async def serving(config: Config) -> AsyncIterator[None]:
         server = Server(_server_settings(config), services)
         await server.start()
         _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
-        try:
-            yield
-        finally:
-            await server.drain(config.drain_grace)
+        await stop.wait()
+        _log.info("draining")
+        await server.drain(config.drain_grace)
     _log.info("stopped")
 
 

@@ -277,6 +277,8 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
             f"{config.socket_path} has {length} bytes, and a Unix socket's path at most {MAX_SOCKET_PATH_BYTES}; set "
             "listen.socket to a shorter path, such as /run/memsidecar/memsidecar.sock",
         )
+    if "~" in config.data_dir.parts:
+        yield "data_dir", "this user has no home directory for ~ to stand for; set data_dir to an absolute path"
     if config.listen.tcp_port and config.listen.tcp_port == config.health.port:
         yield "listen.tcp_port", f"{config.listen.tcp_port} is the health port, too; choose another"
     if config.embedding.provider == "openai" and not config.embedding.model:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -26,10 +25,6 @@ class Bootstrap(Protocol):
 
         Raises DataDirectoryBusy while a sidecar runs on the same data directory.
         """
-        ...
-
-    def serving(self, config: Config) -> AbstractAsyncContextManager[None]:
-        """Serves inside the block, drains at its end. Raises as `run`."""
         ...
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from memsidecar.command import exit_codes
 from memsidecar.command.checks import endpoints, libraries, machine, storage
-from memsidecar.command.checks.outcome import Check, Outcome
+from memsidecar.command.checks.outcome import Check, Outcome, fail
 from memsidecar.config import Config
 
 CHECKS: tuple[tuple[str, Check], ...] = (
@@ -42,8 +42,17 @@ Row = tuple[str, Outcome]
 def doctor(config: Config, as_json: bool) -> int:
     """Prints every check; PROBLEM when one failed. Changes nothing: what it writes to test is removed again."""
     with ThreadPoolExecutor(THREADS, thread_name_prefix="doctor") as threads:
-        outcomes = threads.map(lambda entry: entry[1](config), CHECKS)
+        outcomes = threads.map(lambda entry: outcome_of(entry[1], config), CHECKS)
         return report([(name, outcome) for (name, _), outcome in zip(CHECKS, outcomes, strict=True)], as_json)
+
+
+def outcome_of(check: Check, config: Config) -> Outcome:
+    """What the check gives; a failure when it may not even look, as in a directory of another user."""
+    try:
+        return check(config)
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        return fail(f"cannot be checked:{where} {error.strerror}", f"run it as the user who owns {config.data_dir}")
 
 
 def report(rows: Sequence[Row], as_json: bool) -> int:

@@ -73,9 +73,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
             return verify(_with_warnings(loaded), arguments.repair, arguments.json)
         case "demo":
-            from memsidecar.command.demo import demo
+            from memsidecar.command.run_demo import run_demo
 
-            return demo(_with_warnings(loaded))
+            return run_demo(_with_warnings(loaded), flags_given(arguments), arguments.config_file)
         case "doctor":
             from memsidecar.command.doctor import doctor
 

@@ -32,10 +32,6 @@ class FakeBootstrap(ModuleType):
         self.before_return()
         return self.findings
 
-    async def demo(self, config: Config) -> None:
-        self.calls.append(("demo", config))
-        self.before_return()
-
 
 @pytest.fixture
 def bootstrap(monkeypatch: pytest.MonkeyPatch) -> FakeBootstrap:

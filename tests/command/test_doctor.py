@@ -21,8 +21,8 @@ import pytest
 from memsidecar.adapters.data_directory import DataDirectory
 from memsidecar.command import main
 from memsidecar.command.checks import endpoints, libraries, machine, storage
-from memsidecar.command.checks.outcome import fail, ok, warn
-from memsidecar.command.doctor import CHECKS, report
+from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
+from memsidecar.command.doctor import CHECKS, outcome_of, report
 from memsidecar.config import Config, Embedding, Graph, Health, Listen, Redis
 
 Output = pytest.CaptureFixture[str]
@@ -55,6 +55,15 @@ def test_the_report_says_what_to_do_and_counts(capsys: Output) -> None:
     assert "fix: bring it back" in printed
     assert printed.splitlines()[-1] == "3 checks: 1 failed, 1 with a warning"
     assert report(rows[:2], as_json=False) == 0
+
+
+def test_a_check_that_may_not_look_is_a_failed_check(config: Config) -> None:
+    def look(config: Config) -> Outcome:
+        raise PermissionError(13, "Permission denied", "/var/lib/memsidecar")
+
+    outcome = outcome_of(look, config)
+    assert outcome.found == "cannot be checked: /var/lib/memsidecar Permission denied"
+    assert outcome.status == "fail"
 
 
 def test_a_configuration_that_cannot_be_used_is_a_failed_check(capsys: Output, tmp_path: Path) -> None:
@@ -131,6 +140,11 @@ class TestSocket:
     def test_a_folder_that_is_missing_is_found(self, config: Config, tmp_path: Path) -> None:
         elsewhere = replace(config, listen=Listen(socket=str(tmp_path / "none" / "s")))
         assert endpoints.unix_socket(elsewhere).status == "fail"
+
+    @pytest.mark.parametrize(("group", "status"), [("no-such-group", "fail"), ("root", "ok"), ("4711", "ok")])
+    def test_a_group_that_does_not_exist_is_found(self, config: Config, group: str, status: str) -> None:
+        wanted = Listen(socket=config.listen.socket, socket_group=group)
+        assert endpoints.unix_socket(replace(config, listen=wanted)).status == status
 
     def test_a_file_in_its_place_is_found(self, config: Config) -> None:
         config.socket_path.write_text("")

@@ -106,22 +106,6 @@ class TestServe:
         assert main(["serve"]) == 130
 
 
-class TestDemo:
-    def test_it_keeps_away_from_the_data_and_the_ports_of_a_running_sidecar(self, bootstrap: FakeBootstrap) -> None:
-        existed = []
-        bootstrap.before_return = lambda: existed.append(bootstrap.calls[0][1].data_dir.is_dir())
-        assert main(["demo", "--listen.tcp-port", "50551"]) == 0
-        ((_, config),) = bootstrap.calls
-        assert (config.health.port, config.listen.tcp_port) == (0, 0)
-        assert existed == [True]
-        assert not config.data_dir.exists()
-
-    def test_a_named_data_directory_is_used_and_kept(self, bootstrap: FakeBootstrap, tmp_path: Path) -> None:
-        assert main(["demo", "--data-dir", str(tmp_path)]) == 0
-        assert bootstrap.calls[0][1].data_dir == tmp_path
-        assert tmp_path.is_dir()
-
-
 ANN = Partition("acme", "ann")
 LOST = Finding("graph", ANN, "memory m1", "is missing")
 MENDED = Finding("vectors", ANN, "memory m2", "has an old vector", repaired=True)

@@ -55,6 +55,13 @@ def test_relative_paths_are_made_absolute() -> None:
     assert Config(data_dir=Path("here")).data_dir == Path.cwd() / "here"
 
 
+def test_a_user_without_a_home_directory_must_name_the_data_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs with a user id that it does not know."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.getuid", lambda: 987_654)
+    assert [key for key, _ in contradictions(Config())] == ["data_dir"]
+
+
 def test_repr_never_shows_a_secret() -> None:
     config = Config(
         token="hush", embedding=Embedding(api_key="hush"), redis=Redis(url="redis://u:hush@h", password="hush")

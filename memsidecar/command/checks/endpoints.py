@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import grp
 import json
 import os
 import socket
@@ -24,6 +25,9 @@ TIMEOUT_S = 5.0
 
 def unix_socket(config: Config) -> Outcome:
     path = config.socket_path
+    group = config.listen.socket_group
+    if group and not _group_exists(group):
+        return fail(f"there is no group {group}", f"groupadd {group}, or choose another --listen.socket-group")
     existing = next((each for each in path.parents if each.exists()), Path("/"))
     if path.parent != existing and path.parent != config.data_dir:
         return fail(f"{path.parent} does not exist", f"mkdir -p {path.parent}, or choose --listen.socket")
@@ -121,6 +125,16 @@ def model_server(config: Config) -> Outcome:
 
 
 _IN_USE = "is in use"
+
+
+def _group_exists(group: str) -> bool:
+    if group.isdecimal():  # a number needs no name: in a pod it is the fsGroup
+        return True
+    try:
+        grp.getgrnam(group)
+    except KeyError:
+        return False
+    return True
 
 
 def _cannot_bind(host: str, port: int) -> str:
