@@ -127,9 +127,7 @@ async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     codec = ProtobufEventCodec()
     ledger = await SqliteLedger.open(config.data_dir, codec)
     stack.push_async_callback(ledger.close)
-    graph = await KuzuGraph.open(
-        config.data_dir / "graph", config.graph.engine, config.graph.buffer_pool_mb * MEBIBYTE
-    )
+    graph = await KuzuGraph.open(config.data_dir / "graph", config.graph.engine, config.graph.buffer_pool_mb * MEBIBYTE)
     stack.push_async_callback(graph.close)
     if graph.rebuilt:
         _log.warning("the graph was set aside and is rebuilt from the ledger", extra={"reason": graph.rebuilt})

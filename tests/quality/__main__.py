@@ -66,9 +66,7 @@ def append(path: Path, record: dict[str, Any]) -> None:
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-async def ingest(
-    client: AsyncMemsidecar, sample: str, turns: list[dict[str, Any]], bar: Any
-) -> dict[str, list[str]]:
+async def ingest(client: AsyncMemsidecar, sample: str, turns: list[dict[str, Any]], bar: Any) -> dict[str, list[str]]:
     """Remember a sample's turns; which turns each memory stands for."""
     memories: dict[str, list[str]] = defaultdict(list)
     for session, group in groupby(turns, key=lambda t: t["session"]):
