@@ -68,11 +68,11 @@ demo: $(SETUP) ## Play a conversation and show what is recalled
 	@$(VENV)/bin/memsidecar demo $(ARGS)
 
 bench: $(SETUP) ## Measure latency, throughput and memory
-	@$(PY) -m benchmarks.bench $(ARGS)
+	@$(PY) -m tests.benchmarks $(ARGS)
 
 quality: $(SETUP) ## Score recall: make quality DATA=file.jsonl [RESULTS=file]
 	@[ -n "$(DATA)" ] || { echo "usage: make quality DATA=file.jsonl [RESULTS=file]" >&2; exit 2; }
-	@$(PY) -m benchmarks.quality --data "$(DATA)" $(if $(RESULTS),--results "$(RESULTS)") $(ARGS)
+	@$(PY) -m tests.quality "$(DATA)" $(RESULTS) $(ARGS)
 
 crash: $(SETUP) ## Kill the process at random moments and look for lost writes (ROUNDS=200)
 	@CRASH_ROUNDS=$(or $(ROUNDS),200) $(PYTEST) -s --timeout 7200 tests/crash
