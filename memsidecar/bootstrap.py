@@ -54,8 +54,9 @@ MEBIBYTE = 1 << 20
 SWITCH_INTERVAL = 0.001
 # A recall waits this long for the embedder, then answers from the other tiers.
 QUERY_MODEL_TIMEOUT = 2.0
-# A write waits this long for its vectors, then is stored without them and embedded later.
-WRITE_MODEL_TIMEOUT = 20.0
+# A write waits this long for its vectors (and longer for long texts), then is stored without them and embedded later:
+# well within the 10 s that clients give a call by default, so that a model that hangs does not fail writes.
+WRITE_MODEL_TIMEOUT = 5.0
 
 # Standard deviation of the cosines within a memory, by provider; the weight of a cosine follows from it. Measured over
 # all pairs of the developer samples' turns (LoCoMo, MADial-zh, PrefEval: 0.131, 0.123, 0.142 for USE; 0.118, 0.135 for

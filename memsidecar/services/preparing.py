@@ -27,6 +27,9 @@ INLINE_CHARS = 4_000
 CHUNK_OVERLAP = 0.15
 # Texts sent to the embedder in one call.
 EMBED_BATCH = 64
+# What every further text adds to the time that a write waits for its vectors: the slowest local model takes half a
+# second for a full chunk of Chinese.
+SECONDS_A_TEXT = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +72,7 @@ class Space:
         pieces = [chunks(embedded_text(body), size, int(size * CHUNK_OVERLAP)) for body in bodies]
         flat = [piece if piece.strip() else "." for group in pieces for piece in group]
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout + SECONDS_A_TEXT * len(flat)):
                 parts = [await embedder.embed(flat[i : i + EMBED_BATCH]) for i in range(0, len(flat), EMBED_BATCH)]
         except TimeoutError as error:
             raise ModelUnavailable(self.model, "took too long") from error

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OURS = ("memsidecar", "clients/python", "tests", "benchmarks")
+OURS = ("memsidecar", "clients/python", "tests")
 GENERATED = ("memsidecar/v1", "memsidecar/ledger", "clients/python/memsidecar_client/v1")
 
 MAX_LINES = 400
