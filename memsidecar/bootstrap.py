@@ -39,6 +39,7 @@ from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.memories import Memories
 from memsidecar.services.preparing import Preparing, Space
 from memsidecar.services.projector import GraphProjector
+from memsidecar.services.purging import Purging
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember
 from memsidecar.services.residency import Residency
@@ -76,7 +77,6 @@ class Stores:
     indexes: HnswVectorIndexes
     snapshots: SnapshotFiles
     space: Space
-    cache: CachedEmbedder | None
 
 
 async def run(config: Config) -> None:
@@ -141,9 +141,9 @@ async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     cache = None
     if embedder is not None and config.embedding.cache_mb:
         embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
-    space = Space(model, dimensions, embedder, WRITE_MODEL_TIMEOUT)
+    space = Space(model, dimensions, embedder, WRITE_MODEL_TIMEOUT, cache)
     snapshots = SnapshotFiles(config.data_dir / "resident")
-    return Stores(ledger, codec, graph, projector, indexes, snapshots, space, cache)
+    return Stores(ledger, codec, graph, projector, indexes, snapshots, space)
 
 
 async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedder | None, str, int]:
@@ -205,10 +205,14 @@ async def _services(
     preparing = Preparing(stores.space)
     profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
     embeds = stores.space.embeds or config.embedding.provider == "client"
+    memories = Memories(residency, stores.ledger, stores.snapshots, preparing, stores.space, backlog, clock)
+    purging = Purging(stores.ledger, hydration, residency, memories, clock)
+    purging.start()
+    stack.push_async_callback(purging.close)
     return Services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
-        memories=Memories(residency, stores.ledger, stores.snapshots, preparing, stores.space, backlog, clock),
+        memories=memories,
         recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT),
         sessions=Sessions(store, tokenizer, clock, ids),
         info=Info(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from memsidecar.domain.events import Matrix
@@ -33,6 +33,14 @@ class Embedder(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class EmbeddingCache(Protocol):
+    """What remembers vectors by their text, beside the ledger: a purge has to reach it, too."""
+
+    def forget(self, texts: Iterable[str]) -> None:
+        """Drop the vectors of these texts; unknown ones are ignored."""
+        ...
 
 
 class Tokenizer(Protocol):
