@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from memsidecar.domain.events import Matrix
@@ -38,7 +38,7 @@ class Embedder(Protocol):
 class EmbeddingCache(Protocol):
     """What remembers vectors by their text, beside the ledger: a purge has to reach it, too."""
 
-    def forget(self, texts: Iterable[str]) -> None:
+    def forget(self, texts: Sequence[str]) -> None:
         """Drop the vectors of these texts; unknown ones are ignored."""
         ...
 
