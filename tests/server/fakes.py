@@ -33,6 +33,7 @@ class World:
     failures: dict[str, BaseException] = field(default_factory=dict)
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
     entered: asyncio.Event = field(default_factory=asyncio.Event)
+    arrivals: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     left: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     memories: dict[tuple[Partition, str], Memory] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class World:
     async def step(self, use_case: str, *seen: Any) -> None:
         self.calls.append((use_case, *seen))
         self.entered.set()
+        self.arrivals.put_nowait(use_case)
         try:
             if use_case in self.gates:
                 await self.gates[use_case].wait()

@@ -15,12 +15,7 @@ from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from memsidecar.v1 import (
-    info_service_pb2,
-    memory_service_pb2,
-    recall_service_pb2,
-    session_service_pb2,
-)
+from memsidecar.v1 import info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
 from tests.server.api import Refusal, taken_apart
 
 MEMORY = "namespaces/home/users/ann/memories/m1"
@@ -105,6 +100,10 @@ def methods() -> Iterator[MethodDescriptor]:
             yield from service.methods
 
 
+def _made(message_type: Any, **fields: Any) -> Any:
+    return message_type(**fields)
+
+
 def valid(descriptor: Any) -> Any:
     return GetMessageClass(descriptor)(**_VALID.get(descriptor.name, {}))
 
@@ -114,8 +113,8 @@ def cases(method: MethodDescriptor) -> Iterator[Case]:
     full = f"/{method.containing_service.full_name}/{method.name}"
     if method.client_streaming:
         for name, message in (
-            ("start", memory_service_pb2.StreamRememberStart(scope={"user": "ann"})),
-            ("items", memory_service_pb2.StreamRememberItems(items=[{"text": "t"}])),
+            ("start", _made(memory_service_pb2.StreamRememberStart, scope={"user": "ann"})),
+            ("items", _made(memory_service_pb2.StreamRememberItems, items=[{"text": "t"}])),
         ):
             for path, kind, refuse, data in _walk(message, (), memory_service_pb2.StreamRememberRequest(), name):
                 yield Case(full, path, kind, refuse, data, method)
@@ -181,12 +180,12 @@ def _bad(field: FieldDescriptor, name: str, root: Message) -> Iterator[tuple[str
         yield "lowest", not ignored, -top - 1
         yield "enormous", False, top
     elif kind == "google.protobuf.Timestamp":
-        for bad in ({"seconds": 2**62}, {"seconds": -(2**62)}, {"nanos": -1}, {"nanos": 2**31 - 1}):
-            yield f"time {bad}", not ignored, bad
+        for time in ({"seconds": 2**62}, {"seconds": -(2**62)}, {"nanos": -1}, {"nanos": 2**31 - 1}):
+            yield f"time {time}", not ignored, time
         yield "before 1970", False, {"seconds": -1, "nanos": 1}
     elif kind == "google.protobuf.Duration":
-        for bad in ({"seconds": 2**62}, {"seconds": -1}, {"nanos": 0}, {"seconds": 1, "nanos": -1}):
-            yield f"duration {bad}", not ignored, bad
+        for length in ({"seconds": 2**62}, {"seconds": -1}, {"nanos": 0}, {"seconds": 1, "nanos": -1}):
+            yield f"duration {length}", not ignored, length
     elif kind in ("google.protobuf.Struct", "google.protobuf.Value"):
         yield from _bad_json(kind)
     elif kind == "google.protobuf.FieldMask":
@@ -309,16 +308,20 @@ class Answer:
 
 
 async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
-    output = GetMessageClass(case.descriptor.output_type).FromString
+    output: Any = GetMessageClass(case.descriptor.output_type).FromString
+    call: Any
     try:
         if case.descriptor.client_streaming:
-            response = await channel.stream_unary(case.method, None, output)(_stream(case))
+            call = channel.stream_unary(case.method, None, output)
+            response = await call(_stream(case))
             return Answer(None, tuple(failure.error.message for failure in response.failures))
         if case.descriptor.server_streaming:
-            async for _ in channel.unary_stream(case.method, None, output)(case.data):
+            call = channel.unary_stream(case.method, None, output)
+            async for _ in call(case.data):
                 pass
             return Answer(None)
-        response = await channel.unary_unary(case.method, None, output)(case.data)
+        call = channel.unary_unary(case.method, None, output)
+        response = await call(case.data)
         results = getattr(response, "results", ())
         return Answer(None, tuple(result.error.message for result in results if result.HasField("error")))
     except grpc.aio.AioRpcError as error:
@@ -327,6 +330,6 @@ async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
 
 async def _stream(case: Case) -> AsyncIterator[bytes]:
     if case.field.startswith("items"):
-        yield memory_service_pb2.StreamRememberRequest(start={"scope": {"user": "ann"}}).SerializeToString()
+        yield _made(memory_service_pb2.StreamRememberRequest, start={"scope": {"user": "ann"}}).SerializeToString()
     yield case.data
-    yield memory_service_pb2.StreamRememberRequest(finish={}).SerializeToString()
+    yield _made(memory_service_pb2.StreamRememberRequest, finish={}).SerializeToString()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import grpc
 import pytest
@@ -173,7 +174,7 @@ async def test_create_get_delete_undelete(api: Api, world: World) -> None:
     ],
 )
 async def test_update_changes_what_the_mask_names(
-    api: Api, world: World, memory: dict[str, object], mask: list[str] | None, changes: object, kind: Kind | None
+    api: Api, world: World, memory: dict[str, Any], mask: list[str] | None, changes: object, kind: Kind | None
 ) -> None:
     request = pb.UpdateMemoryRequest(memory=memory_pb2.Memory(**{"name": M1, **memory}))
     if mask is not None:
@@ -214,7 +215,7 @@ async def test_update_with_a_star_replaces_everything(api: Api, world: World) ->
     ],
 )
 async def test_update_that_makes_no_sense_is_refused(
-    api: Api, memory: dict[str, object], mask: list[str] | None, field: str
+    api: Api, memory: dict[str, Any], mask: list[str] | None, field: str
 ) -> None:
     request = pb.UpdateMemoryRequest(memory=memory_pb2.Memory(**{"name": M1, **memory}))
     if mask is not None:

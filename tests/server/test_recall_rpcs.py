@@ -18,6 +18,7 @@ from tests.server.conftest import HOME
 from tests.server.fakes import NOW, World
 
 ANN = scope_pb2.Scope(user="ann")
+FACT = memory_pb2.MEMORY_KIND_FACT
 MAY = 1_683_504_000_000_000  # 8 May 2023
 
 
@@ -50,7 +51,7 @@ async def test_question_carries_everything(api: Api, world: World) -> None:
         include_explanations=True,
         include_shared=True,
         min_revision=scope_pb2.Revision(token=revision_token(HOME, 5)),
-        filter=memory_pb2.MemoryFilter(kinds=[1], labels={"a": "b"}, exclude_sessions=["s"], min_importance=0),
+        filter=memory_pb2.MemoryFilter(kinds=[FACT], labels={"a": "b"}, exclude_sessions=["s"], min_importance=0),
     )
     options.soft_deadline.FromMilliseconds(250)
     query = pb.Query(text="q", entities=["namespaces/home/users/ann/memories/e1"])
@@ -79,7 +80,7 @@ async def test_question_carries_everything(api: Api, world: World) -> None:
             "query.embedding.values",
         ),
         (pb.Query(text="q"), pb.RecallOptions(max_hits=-1), "options.max_hits"),
-        (pb.Query(text="q"), pb.RecallOptions(tiers=[0]), "options.tiers[0]"),
+        (pb.Query(text="q"), pb.RecallOptions(tiers=[pb.TIER_UNSPECIFIED]), "options.tiers[0]"),
         (
             pb.Query(text="q"),
             pb.RecallOptions(min_revision=scope_pb2.Revision(token=revision_token(Partition("home", "bob"), 5))),

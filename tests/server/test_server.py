@@ -127,9 +127,8 @@ async def test_call_above_the_limit_is_refused_before_any_work(settings: ServerS
     world.gates["memories"] = asyncio.Event()
     async with running(replace(settings, max_concurrent_rpcs=2), world) as (server, api):
         waiting = [asyncio.ensure_future(api.memory.GetMemory(M1)) for _ in range(2)]
-        await world.entered.wait()
-        world.entered.clear()
-        await world.entered.wait()
+        for _ in waiting:
+            await world.arrivals.get()
         refusal = await refused(api.memory.GetMemory(M1))
         assert (refusal.reason, refusal.metadata) == ("OVERLOADED", {"limit": "max_concurrent_rpcs"})
         assert refusal.retry_after == 0.5

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from google.protobuf.struct_pb2 import NULL_VALUE
 
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.session import Message, Role, ScratchWrite, ToolCall
@@ -10,6 +11,7 @@ from tests.server.api import Api, refused
 from tests.server.fakes import NOW, World
 
 S1 = "namespaces/home/users/ann/sessions/s1"
+USER, TOOL = pb.MESSAGE_ROLE_USER, pb.MESSAGE_ROLE_TOOL
 ANN = scope_pb2.Scope(user="ann")
 
 
@@ -91,9 +93,9 @@ async def test_messages_go_in_and_come_out(api: Api, world: World) -> None:
     ("message", "field"),
     [
         (pb.Message(text="x"), "messages[0].role"),
-        (pb.Message(role=2), "messages[0].text"),
-        (pb.Message(role=4, text="x"), "messages[0].tool_call_id"),
-        (pb.Message(role=2, text="x", tool_calls=[pb.ToolCall(id="a", name="b")]), "messages[0].tool_calls"),
+        (pb.Message(role=USER), "messages[0].text"),
+        (pb.Message(role=TOOL, text="x"), "messages[0].tool_call_id"),
+        (pb.Message(role=USER, text="x", tool_calls=[pb.ToolCall(id="a", name="b")]), "messages[0].tool_calls"),
     ],
 )
 async def test_message_that_makes_no_sense_is_refused(api: Api, message: pb.Message, field: str) -> None:
@@ -104,7 +106,7 @@ async def test_message_that_makes_no_sense_is_refused(api: Api, message: pb.Mess
 async def test_scratch_values_of_any_key(api: Api, world: World) -> None:
     keys = ["a*[x]\n", "界", " "]
     entries = [pb.ScratchEntry(key=key, etag=etag) for key, etag in zip(keys, ("*", "7", ""), strict=True)]
-    entries[0].value.null_value = 0
+    entries[0].value.null_value = NULL_VALUE
     entries[1].value.number_value = 3
     entries[2].value.struct_value.update({"deep": [True, "x"]})
     response = await api.session.SetScratch(pb.SetScratchRequest(session=S1, entries=entries))

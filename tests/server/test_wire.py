@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import grpc
 import pytest
 from google.protobuf.message import Message
@@ -10,6 +12,10 @@ from memsidecar.v1.session_service_pb2 import SetScratchRequest
 from tests.server.api import refused
 
 LONE_SURROGATE = b"\xed\xa0\x80"
+
+
+def made(message_type: Any, **fields: Any) -> Any:
+    return message_type(**fields)
 
 
 def broken(message: Message) -> bytes:
@@ -30,9 +36,9 @@ def with_key(key: str) -> SetScratchRequest:
     ("message", "field"),
     [
         (pb.RememberRequest(request_id="a???b"), "request_id"),
-        (pb.RememberRequest(item={"memory": {"fact": {"statement": "???"}}}), "item.memory.fact.statement"),
-        (pb.BatchRememberRequest(items=[{"text": "x"}, {"entities": ["a", "b???"]}]), "items[1].entities[1]"),
-        (pb.RememberRequest(options={"labels": {"a": "???"}}), "options.labels"),
+        (made(pb.RememberRequest, item={"memory": {"fact": {"statement": "???"}}}), "item.memory.fact.statement"),
+        (made(pb.BatchRememberRequest, items=[{"text": "x"}, {"entities": ["a", "b???"]}]), "items[1].entities[1]"),
+        (made(pb.RememberRequest, options={"labels": {"a": "???"}}), "options.labels"),
         (with_key("???"), "entries[0].value.struct_value.fields"),
     ],
 )
@@ -51,6 +57,7 @@ def test_bytes_that_are_no_message_are_refused_as_such(data: bytes) -> None:
 
 @pytest.mark.parametrize(("data", "field"), [(broken(pb.GetMemoryRequest(name="???")), "name"), (b"\xff" * 20, "")])
 async def test_unreadable_request_is_an_invalid_field(channel: grpc.aio.Channel, data: bytes, field: str) -> None:
-    refusal = await refused(channel.unary_unary("/memsidecar.v1.MemoryService/GetMemory")(data))
+    raw: Any = channel.unary_unary("/memsidecar.v1.MemoryService/GetMemory")
+    refusal = await refused(raw(data))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
     assert set(refusal.fields) == {field}
