@@ -48,6 +48,11 @@ def test_text_that_is_not_utf8_is_named(message: Message, field: str) -> None:
     assert read(message.SerializeToString()) == message
 
 
+def test_search_for_the_field_ends() -> None:
+    data = b"\x0a\x00" * 100_000 + broken(pb.BatchGetMemoriesRequest(names=["???"]))
+    assert reader(pb.BatchGetMemoriesRequest)(data) == Unreadable("", "is not a valid BatchGetMemoriesRequest")
+
+
 @pytest.mark.parametrize(
     "data", [b"\x0a", b"\xff" * 20, b"\x0a\x05ab", b"\x0b", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"]
 )
