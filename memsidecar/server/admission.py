@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any
 
 from memsidecar.domain.errors import Draining, Overloaded
-
-_REFUSED_FOR: Final = 0.5
 
 
 class Admission:
@@ -31,10 +29,10 @@ class Admission:
         if self._draining:
             raise Draining
         if len(self._calls) >= self._max_calls:
-            raise Overloaded("max_concurrent_rpcs", _REFUSED_FOR)
+            raise Overloaded("max_concurrent_rpcs")
         if is_stream:
             if self._streams >= self._max_streams:
-                raise Overloaded("max_streams", _REFUSED_FOR)
+                raise Overloaded("max_streams")
             self._streams += 1
         self._calls.add(task)
 

@@ -26,6 +26,7 @@ _MAX_METADATA = 300
 _MAX_DETAILS = 3000
 
 _Code = grpc.StatusCode
+# An error of a more special type has the status of the nearest one here.
 _CODES: dict[type[errors.SidecarError], tuple[grpc.StatusCode, str]] = {
     errors.InvalidField: (_Code.INVALID_ARGUMENT, "INVALID_FIELD"),
     errors.NotFound: (_Code.NOT_FOUND, "RESOURCE_NOT_FOUND"),
@@ -47,6 +48,7 @@ _CODES: dict[type[errors.SidecarError], tuple[grpc.StatusCode, str]] = {
     errors.LedgerDamaged: (_Code.DATA_LOSS, "LEDGER_DAMAGED"),
     # Only a start can fail with it, before there is a server.
     errors.DataDirectoryBusy: (_Code.INTERNAL, "INTERNAL"),
+    errors.SidecarError: (_Code.INTERNAL, "INTERNAL"),
 }
 
 
@@ -80,7 +82,7 @@ def internal(request_id: str) -> Failure:
 
 def code_of(error: errors.SidecarError) -> tuple[grpc.StatusCode, str]:
     """The status code and the reason (without the prefix ERROR_REASON_) of an error."""
-    return _CODES[type(error)]
+    return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
 
 
 def item_error(error: errors.SidecarError) -> tuple[int, ErrorReason.ValueType, str]:

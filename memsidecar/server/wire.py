@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +14,8 @@ from memsidecar.server.descriptors import is_map, is_repeated
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MAX_DEPTH: Final = 100
+# The search runs on the event loop. A message of more fields than this is refused without the name of the field.
+_MAX_FIELDS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ def reader(message_type: type[Message]) -> Callable[[bytes], Message | Unreadabl
         try:
             return parse(data)
         except DecodeError:
-            path = _first_bad_text(message_type.DESCRIPTOR, data, 0)
+            path = _first_bad_text(message_type.DESCRIPTOR, data, 0, itertools.count())
             if path is None:
                 return Unreadable("", f"is not a valid {message_type.DESCRIPTOR.name}")
             return Unreadable(path, "is not valid UTF-8")
@@ -39,11 +42,13 @@ def reader(message_type: type[Message]) -> Callable[[bytes], Message | Unreadabl
     return read
 
 
-def _first_bad_text(descriptor: Any, data: bytes, depth: int) -> str | None:
-    """The path of the first string that is not UTF-8, None when that is not what is wrong."""
+def _first_bad_text(descriptor: Any, data: bytes, depth: int, seen: Iterator[int]) -> str | None:
+    """The path of the first string that is not UTF-8, None when that is not what is wrong. `seen` counts fields."""
     counts: dict[int, int] = {}
     try:
         for number, wire_type, value in _fields(data):
+            if next(seen) > _MAX_FIELDS:
+                return None
             field = descriptor.fields_by_number.get(number)
             if field is None or wire_type != _BYTES:
                 continue
@@ -52,7 +57,7 @@ def _first_bad_text(descriptor: Any, data: bytes, depth: int) -> str | None:
             if field.type == FieldDescriptor.TYPE_STRING and not _is_text(value):
                 return name
             if field.type == FieldDescriptor.TYPE_MESSAGE and depth < _MAX_DEPTH:
-                inner = _first_bad_text(field.message_type, value, depth + 1)
+                inner = _first_bad_text(field.message_type, value, depth + 1, seen)
                 if inner is not None:
                     # A map's entry is no field of its own for a reader of the API.
                     return field.name if is_map(field) else f"{name}.{inner}"

@@ -41,8 +41,8 @@ def set_memory(target: pb.Memory, memory: Memory, now: int) -> None:
     target.importance = memory.importance
     for source in memory.provenance:
         _set_provenance(target.provenance.add(), source, partition)
-    if memory.labels:
-        target.labels.update(memory.labels)
+    for key, value in memory.labels.items():
+        target.labels[key] = value
     if memory.attributes:
         set_struct(target.attributes, memory.attributes)
     if memory.mentions:
@@ -117,23 +117,41 @@ def _set_fact(target: pb.Fact, body: Fact, partition: Partition) -> None:
 
 
 def _set_episode(target: pb.Episode, body: Episode, partition: Partition) -> None:
-    target.text, target.title, target.speaker = body.text, body.title, body.speaker
+    target.text = body.text
+    # Here and below: setting a field to what it is anyway costs as much as setting it to something else.
+    if body.title:
+        target.title = body.title
+    if body.speaker:
+        target.speaker = body.speaker
     if body.start_time is not None:
         set_time(target.start_time, body.start_time)
     if body.end_time is not None:
         set_time(target.end_time, body.end_time)
     if body.participants:
         target.participants.extend(names_of(partition, body.participants))
-    target.outcome = int(body.outcome)  # type: ignore[assignment]
-    target.decisions.extend(body.decisions)
-    target.lessons.extend(body.lessons)
-    target.follows = name_of(partition, "memories", body.follows)
+    if body.outcome:
+        target.outcome = int(body.outcome)  # type: ignore[assignment]
+    if body.decisions:
+        target.decisions.extend(body.decisions)
+    if body.lessons:
+        target.lessons.extend(body.lessons)
+    if body.follows:
+        target.follows = name_of(partition, "memories", body.follows)
 
 
 def _set_provenance(target: pb.Provenance, source: Provenance, partition: Partition) -> None:
-    target.session, target.agent, target.speaker = source.session, source.agent, source.speaker
-    target.extractor, target.document = source.extractor, source.document
-    target.messages.extend(source.messages)
+    if source.session:
+        target.session = source.session
+    if source.agent:
+        target.agent = source.agent
+    if source.speaker:
+        target.speaker = source.speaker
+    if source.extractor:
+        target.extractor = source.extractor
+    if source.document:
+        target.document = source.document
+    if source.messages:
+        target.messages.extend(source.messages)
     if source.derived_from:
         target.derived_memories.extend(names_of(partition, source.derived_from))
     if source.time is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import date, timedelta
+from functools import lru_cache
 
 from memsidecar.domain import limits
 from memsidecar.domain.memory import Episode, Kind, Memory, State
@@ -16,7 +17,8 @@ from memsidecar.server.validation import Violations
 from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = date(1970, 1, 1)
+_MICROS_OF_A_DAY = 24 * 3600 * 1_000_000
 # strftime would answer in the language of the server's locale.
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
@@ -129,5 +131,10 @@ def line(memory: Memory) -> str:
         dated = dated or body.start_time is not None
     if not dated:
         return text
-    day = _EPOCH + timedelta(microseconds=memory.said_at)
-    return f"[{day.day:02d} {_MONTHS[day.month - 1]} {day.year:04d}] {text}"
+    return f"{_day(memory.said_at // _MICROS_OF_A_DAY)} {text}"
+
+
+@lru_cache(maxsize=4096)
+def _day(days: int) -> str:
+    day = _EPOCH + timedelta(days=days)
+    return f"[{day.day:02d} {_MONTHS[day.month - 1]} {day.year:04d}]"

@@ -31,7 +31,8 @@ def micros_or_none(message: Any, field: str) -> int | None:
 
 def set_time(target: Timestamp, time: int) -> None:
     target.seconds, rest = divmod(time, 1_000_000)
-    target.nanos = rest * 1000
+    if rest:
+        target.nanos = rest * 1000
 
 
 def length(duration: Duration) -> int:

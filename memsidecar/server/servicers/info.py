@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from memsidecar.domain import limits
-from memsidecar.server.mapping.values import set_seconds
 from memsidecar.services.info import Info
 from memsidecar.v1 import info_service_pb2 as pb
 
 API_VERSIONS: Final = ("memsidecar.v1",)
-# No stream of this release is ever silent for long; a client may count on this all the same.
-HEARTBEAT_SECONDS: Final = 15.0
 
 
 class InfoServicer:
@@ -20,7 +17,8 @@ class InfoServicer:
 
     async def GetServerInfo(self, request: pb.GetServerInfoRequest) -> pb.GetServerInfoResponse:  # noqa: N802
         info = self._info()
-        response = pb.GetServerInfoResponse(
+        # No heartbeat_interval: neither stream of this release sends any.
+        return pb.GetServerInfoResponse(
             version=info.version,
             api_versions=API_VERSIONS,
             tokenizers=info.tokenizers,
@@ -34,5 +32,3 @@ class InfoServicer:
             max_hits=limits.MAX_HITS,
             graph_engine=info.graph_engine,
         )
-        set_seconds(response.heartbeat_interval, HEARTBEAT_SECONDS)
-        return response

@@ -46,7 +46,7 @@ class Ingest:
         violations.raise_any()
         scope = read_scope(request.scope, self._default_namespace)
         now = self._now()
-        draft = read_item(request.item, "item", scope, request.options.labels, now, violations)
+        draft = read_item(request.item, "item", scope, dict(request.options.labels), now, violations)
         violations.raise_any()
         remembered = await self._remember(scope, (draft,), _wait(request.options), request_of(request, scope.agent))
         response = pb.RememberResponse()
