@@ -48,6 +48,7 @@ _CODES: dict[type[errors.SidecarError], tuple[grpc.StatusCode, str]] = {
     errors.LedgerDamaged: (_Code.DATA_LOSS, "LEDGER_DAMAGED"),
     # Only a start can fail with it, before there is a server.
     errors.DataDirectoryBusy: (_Code.INTERNAL, "INTERNAL"),
+    errors.DataDirectoryUnusable: (_Code.INTERNAL, "INTERNAL"),
     errors.SidecarError: (_Code.INTERNAL, "INTERNAL"),
 }
 
