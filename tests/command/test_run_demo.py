@@ -25,7 +25,7 @@ os.rename(flags["listen.socket"] + ".new", flags["listen.socket"])
 signal.pause()
 """
 
-Story = Callable[[str], Awaitable[None]]
+Story = Callable[[str], Awaitable[bool]]
 
 
 @pytest.fixture
@@ -64,8 +64,9 @@ def is_running(pid: str) -> bool:
 def test_it_keeps_away_from_the_data_and_the_ports_of_a_running_sidecar(tell: Callable[[Story], None]) -> None:
     seen: dict[str, str] = {}
 
-    async def story(target: str) -> None:
+    async def story(target: str) -> bool:
         seen.update(await started(target))
+        return True
 
     tell(story)
     assert main(["demo", "--listen.tcp-port", "50551", "--embedding.provider", "use+e5"]) == 0
@@ -79,8 +80,9 @@ def test_it_keeps_away_from_the_data_and_the_ports_of_a_running_sidecar(tell: Ca
 def test_a_named_data_directory_and_file_are_passed_on(tell: Callable[[Story], None], tmp_path: Path) -> None:
     seen: dict[str, str] = {}
 
-    async def story(target: str) -> None:
+    async def story(target: str) -> bool:
         seen.update(await started(target))
+        return True
 
     tell(story)
     (tmp_path / "c.yaml").write_text("namespace: acme\n")
@@ -88,11 +90,20 @@ def test_a_named_data_directory_and_file_are_passed_on(tell: Callable[[Story], N
     assert (seen["data-dir"], seen["config"]) == (str(tmp_path), str(tmp_path / "c.yaml"))
 
 
+def test_a_question_that_finds_nothing_is_a_problem(tell: Callable[[Story], None]) -> None:
+    async def story(target: str) -> bool:
+        await started(target)
+        return False
+
+    tell(story)
+    assert main(["demo"]) == 1
+
+
 def test_a_sidecar_that_does_not_start_ends_the_story_with_its_code(
     tell: Callable[[Story], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def waits_for_ever(target: str) -> None:
-        await asyncio.Event().wait()
+    async def waits_for_ever(target: str) -> bool:
+        return await asyncio.Event().wait()
 
     tell(waits_for_ever)
     monkeypatch.setattr(run_demo, "SERVE", (sys.executable, "-c", "import sys; sys.exit(75)"))
@@ -102,7 +113,7 @@ def test_a_sidecar_that_does_not_start_ends_the_story_with_its_code(
 def test_a_story_that_fails_still_stops_the_sidecar(tell: Callable[[Story], None]) -> None:
     pids: list[str] = []
 
-    async def fails(target: str) -> None:
+    async def fails(target: str) -> bool:
         pids.append((await started(target))["pid"])
         raise LookupError("nothing was recalled")
 
