@@ -111,6 +111,9 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
     memory = _current(decision, memory_id, patch.etag)
     if memory.state is State.DELETED:
         raise InvalidField("memory.name", "is deleted; undelete it first")
+    if patch.kind is not None and patch.kind is not memory.kind:
+        kinds = (patch.kind.name.lower(), memory.kind.name.lower())
+        raise InvalidField(f"{patch.path}.{kinds[0]}", f"the memory is of the kind {kinds[1]}, which never changes")
     on_memory = {f.name for f in fields(Memory)}
     body_changes = {k: v for k, v in patch.changes.items() if k not in on_memory}
     body: Body = replace(memory.body, **body_changes)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from memsidecar.domain.events import Vectors
-from memsidecar.domain.memory import Body, Memory, Provenance
+from memsidecar.domain.memory import Body, Kind, Memory, Provenance
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -72,7 +72,8 @@ class Request:
 class Patch:
     """Changes to a memory: field name of Memory or of its body -> new value.
 
-    `vectors` are for the new text. `path` as in Draft; `etag` empty means: over any version.
+    `vectors` are for the new text. `path` as in Draft; `etag` empty means: over any version. `kind` is that of the body
+    whose fields change, None when none does.
     """
 
     changes: Mapping[str, object]
@@ -80,3 +81,4 @@ class Patch:
     reason: str = ""
     vectors: Vectors | None = None
     path: str = "memory"
+    kind: Kind | None = None

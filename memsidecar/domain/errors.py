@@ -9,6 +9,7 @@ SidecarError            (base, never raised itself)
 ├── SessionEnded        no more appends
 ├── RequestIdReused     same request_id, other content
 ├── ProtocolViolation   a stream message out of turn
+├── TokenInvalid        no bearer token, or a wrong one
 ├── RevisionUnknown     a revision this store has not reached
 ├── DimensionMismatch   a vector of another model or size
 ├── TokenizerUnknown
@@ -18,7 +19,8 @@ SidecarError            (base, never raised itself)
 ├── StoreFull           the disk is full; nothing was acknowledged
 ├── ModelUnavailable    the embedder does not answer
 ├── LedgerDamaged       a row fails its chain: reported, never served
-└── DataDirectoryBusy   another process owns the data directory
+├── DataDirectoryBusy   another process owns the data directory
+└── DataDirectoryUnusable   it cannot be created, or a newer release has written it
 """
 
 from __future__ import annotations
@@ -91,6 +93,11 @@ class ProtocolViolation(SidecarError):
         super().__init__(f"expected {expected}, received {received}", {"expected": expected, "received": received})
 
 
+class TokenInvalid(SidecarError):
+    def __init__(self) -> None:
+        super().__init__("this server wants the token of its operator as `authorization: Bearer ...`")
+
+
 class RevisionUnknown(SidecarError):
     def __init__(self, revision: str) -> None:
         super().__init__(
@@ -161,3 +168,8 @@ class LedgerDamaged(SidecarError):
 class DataDirectoryBusy(SidecarError):
     def __init__(self, path: str, owner: str) -> None:
         super().__init__(f"{path} is in use by {owner}; stop it, or choose another data directory", {"path": path})
+
+
+class DataDirectoryUnusable(SidecarError):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path} {problem}", {"path": path})

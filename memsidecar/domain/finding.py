@@ -1,19 +1,22 @@
-"""What a verification finds."""
+"""What `memsidecar verify` found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memsidecar.domain.scope import Partition
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A place where a store is not what the ledger says. `subject` is a memory id or a revision, may be empty.
+    """One place where a store does not say what the ledger says, or where the ledger is not what was written.
 
-    `store` is ledger, vectors, graph, keyword or snapshot. `repaired` says that it is right again.
+    `store` is one of ledger, graph, vectors, keywords, sessions. `partition` is None when it concerns the whole store.
+    `subject` names the memory, revision or file, and `problem` says what is wrong with it; both are safe to print.
     """
 
     store: str
-    partition: str
+    partition: Partition | None
     subject: str
     problem: str
     repaired: bool = False

@@ -34,9 +34,11 @@ class Analysis:
 def analyse(text: str, entity_names: Mapping[str, str], speakers: Mapping[str, str]) -> Analysis:
     """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names."""
     people = _people(text, speakers)
+    # Who speaks is known from the turns; that a turn names them says little (quality.md, point 1).
+    spoken_of = {entity_key(person) for person in people}
     return Analysis(
         terms=tuple(query_tokens(text)),
-        entities=_entities(text, entity_names),
+        entities=_entities(text, entity_names, spoken_of),
         people=people,
         embed_text=_without(text, people),
     )
@@ -62,15 +64,11 @@ def _people(text: str, speakers: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in found if normalise(name) not in ROLES)
 
 
-def _entities(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
+def _entities(text: str, names: Mapping[str, str], left_out: Collection[str]) -> tuple[str, ...]:
     if not names:
         return ()
-    found = {names[run]: None for run in _runs(text) if run in names}
-    for mention in find_mentions(text):
-        entity = names.get(entity_key(mention.name))
-        if entity is not None:
-            found[entity] = None
-    return tuple(found)
+    keys = dict.fromkeys((*_runs(text), *(entity_key(mention.name) for mention in find_mentions(text))))
+    return tuple(dict.fromkeys(names[key] for key in keys if key in names and key not in left_out))
 
 
 def _without(text: str, people: Collection[str]) -> str:

@@ -47,6 +47,11 @@ class GraphStore(Protocol):
         """Why the graph was set aside at open ("" when it was not), for the log and `doctor`."""
         ...
 
+    @property
+    def needs_rebuild(self) -> bool:
+        """Whether the files hold mostly dead space: `reset`, and apply everything again, when convenient."""
+        ...
+
     async def applied(self) -> int:
         """The ledger position up to which the graph is complete; 0 for an empty one."""
         ...

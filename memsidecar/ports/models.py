@@ -35,6 +35,14 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
+class EmbeddingCache(Protocol):
+    """What remembers vectors by their text, beside the ledger: a purge has to reach it, too."""
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Drop the vectors of these texts; unknown ones are ignored."""
+        ...
+
+
 class Tokenizer(Protocol):
     @property
     def names(self) -> tuple[str, ...]:

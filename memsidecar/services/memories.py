@@ -145,11 +145,32 @@ class Memories:
                 return [None]
             return [Outcome(Action.CREATED, decide.delete(decision, memory_id, etag, reason), "deleted")]
 
+        known = loaded.resident.memory(memory_id)
         answer = await loaded.writer.submit(command, request)
         if purge:
-            # A snapshot holds the words; the ledger is enough to build another.
-            await self._snapshots.drop(partition)
+            await self._forget(partition, known)
         return self._written(partition, answer)
+
+    async def purge_if_due(self, partition: Partition, memory_id: str) -> None:
+        """Purge a soft-deleted memory whose time has come; one that was undeleted meanwhile stays. Raises NotFound."""
+        loaded = await self._residency.get(partition)
+        known = loaded.resident.memory(memory_id)
+
+        def command(decision: Decision) -> list[Outcome | None]:
+            memory = decision.view.memory(memory_id)
+            if memory is None or memory.purge_at is None or memory.purge_at > decision.now:
+                raise NotFound(resource_name(partition, "memories", memory_id))
+            decide.purge(decision, memory_id, "", "its purge time has come")
+            return [None]
+
+        await loaded.writer.submit(command, Request(actor="memsidecar"))
+        await self._forget(partition, known)
+
+    async def _forget(self, partition: Partition, memory: Memory | None) -> None:
+        """A snapshot holds the words, and the ledger is enough to build another; the cache holds the vectors."""
+        await self._snapshots.drop(partition)
+        if memory is not None:
+            self._space.forget(memory.body)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
         """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""

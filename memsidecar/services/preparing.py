@@ -17,7 +17,7 @@ from memsidecar.domain.memory import Body
 from memsidecar.domain.mentions import Mention, find_mentions
 from memsidecar.domain.text import chunks
 from memsidecar.domain.tokens import tokens
-from memsidecar.ports.models import Embedder
+from memsidecar.ports.models import Embedder, EmbeddingCache
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +27,9 @@ INLINE_CHARS = 4_000
 CHUNK_OVERLAP = 0.15
 # Texts sent to the embedder in one call.
 EMBED_BATCH = 64
+# What every further text adds to the time that a write waits for its vectors: the slowest local model takes half a
+# second for a full chunk of Chinese.
+SECONDS_A_TEXT = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +44,16 @@ class Prepared:
 class Space:
     """The embedding space of this store: its model, and the embedder, if there is one."""
 
-    def __init__(self, model: str, dimensions: int, embedder: Embedder | None, timeout: float) -> None:
+    def __init__(
+        self,
+        model: str,
+        dimensions: int,
+        embedder: Embedder | None,
+        timeout: float,
+        cache: EmbeddingCache | None = None,
+    ) -> None:
         self.model, self.dimensions, self._embedder, self._timeout = model, dimensions, embedder, timeout
+        self._cache = cache
 
     @property
     def embeds(self) -> bool:
@@ -65,11 +76,10 @@ class Space:
         embedder = self._embedder
         if embedder is None:
             raise ModelUnavailable("none", "is not configured")
-        size = embedder.max_chars
-        pieces = [chunks(embedded_text(body), size, int(size * CHUNK_OVERLAP)) for body in bodies]
-        flat = [piece if piece.strip() else "." for group in pieces for piece in group]
+        pieces = [_pieces(body, embedder.max_chars) for body in bodies]
+        flat = [piece for group in pieces for piece in group]
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout + SECONDS_A_TEXT * len(flat)):
                 parts = [await embedder.embed(flat[i : i + EMBED_BATCH]) for i in range(0, len(flat), EMBED_BATCH)]
         except TimeoutError as error:
             raise ModelUnavailable(self.model, "took too long") from error
@@ -79,6 +89,16 @@ class Space:
             vectors.append(Vectors(self.model, rows[start : start + len(group)]))
             start += len(group)
         return vectors
+
+    def forget(self, body: Body) -> None:
+        """Drop what the embedding cache knows of a text."""
+        if self._cache is not None and self._embedder is not None:
+            self._cache.forget(_pieces(body, self._embedder.max_chars))
+
+
+def _pieces(body: Body, size: int) -> list[str]:
+    """The chunks that stand for a text, none of them blank: an embedder takes no empty text."""
+    return [p if p.strip() else "." for p in chunks(embedded_text(body), size, int(size * CHUNK_OVERLAP))]
 
 
 class Preparing:

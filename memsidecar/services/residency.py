@@ -110,7 +110,7 @@ class Residency:
 
     def _tend(self, loaded: Loaded) -> None:
         """Index upkeep, and a snapshot once replaying would take long; in the background, one at a time."""
-        if loaded.tending is None and (loaded.unsaved >= SNAPSHOT_AFTER or loaded.resident.vectors.size):
+        if loaded.tending is None and (loaded.unsaved >= SNAPSHOT_AFTER or loaded.resident.vectors.needs_upkeep):
             loaded.tending = asyncio.create_task(self._tended(loaded), name="partition-upkeep")
 
     async def _tended(self, loaded: Loaded) -> None:

@@ -65,7 +65,7 @@ class Verification:
             for partition in partitions:
                 damages = await self._ledger.verify(partition)
                 for damage in damages:
-                    yield Finding("ledger", partition.name, str(damage.revision), damage.problem)
+                    yield Finding("ledger", partition, f"revision {damage.revision}", damage.problem)
                 try:
                     truth, _ = await self._rebuild(partition)
                 except LedgerDamaged:
@@ -92,18 +92,18 @@ class Verification:
         if await self._snapshots.load(truth.partition) is None:
             return
         other, _ = await self._hydrate(truth.partition)
-        name = truth.partition.name
+        name = truth.partition
         for memory_id, row in truth.lookup.rows.items():
             memory, other_row = truth.records.get(row), other.lookup.rows.get(memory_id)
             if other_row is None or other.records.get(other_row) != memory:
-                yield Finding("snapshot", name, memory_id, "its record differs from the ledger's")
+                yield Finding("vectors", name, memory_id, "its snapshot differs from the ledger's record")
                 continue
             if truth.has_vectors(memory_id) != other.has_vectors(memory_id):
                 yield Finding("vectors", name, memory_id, "its vectors are missing or left over")
         for memory_id in other.lookup.rows.keys() - truth.lookup.rows.keys():
-            yield Finding("snapshot", name, memory_id, "is not in the ledger")
+            yield Finding("vectors", name, memory_id, "is in the snapshot and not in the ledger")
         for memory_id, problem in _keyword_differences(truth, other):
-            yield Finding("keyword", name, memory_id, problem)
+            yield Finding("keywords", name, memory_id, problem)
         for memory_id in await self._vector_differences(other):
             yield Finding("vectors", name, memory_id, "its vector is not the ledger's")
         await other.vectors.close()
@@ -119,7 +119,7 @@ class Verification:
         return wrong
 
     async def _compare_graph(self, truth: Resident) -> AsyncIterator[Finding]:
-        name, partition = truth.partition.name, truth.partition
+        name = partition = truth.partition
         expected: dict[str, Memory] = {i: truth.records.get(row) for i, row in truth.lookup.rows.items()}
         seen: set[str] = set()
         after = ""

@@ -211,7 +211,9 @@ class RememberOutcome(google.protobuf.message.Message):
     embedding_pending: builtins.bool
     """Its vector is still due; recall finds it by its words meanwhile."""
     @property
-    def memory(self) -> memsidecar.v1.memory_pb2.Memory: ...
+    def memory(self) -> memsidecar.v1.memory_pb2.Memory:
+        """Only its name and etag where the whole answer would not fit a message."""
+
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.domain.errors import LedgerDamaged, StoreUnavailable
 from memsidecar.domain.events import Entry, Event, MemoryPurged, VectorsRecorded
 from memsidecar.domain.scope import Partition
-from memsidecar.ports.ledger import Append, Head, Ledger, Request, StaleRevision
+from memsidecar.ports.ledger import Append, Head, Ledger, Request, RequestKnown, StaleRevision
 from tests.contracts.ledger_samples import (
     ANN,
     BEN,
@@ -358,3 +358,14 @@ async def test_closing_finishes_what_was_asked_for_and_refuses_the_rest(opener: 
     for refused in (ledger.append(batch(1, recorded("b"))), ledger.head(ANN), ledger.check()):
         with pytest.raises(StoreUnavailable):
             await refused
+
+
+async def test_a_request_id_is_recorded_once_and_its_answer_is_told(ledger: Ledger) -> None:
+    first = Request("r1", b"digest", b"answer")
+    await ledger.append(Append(ANN, 0, [recorded("m1")], 1, [first]))
+    with pytest.raises(RequestKnown) as known:
+        await ledger.append(Append(ANN, 1, [recorded("m2")], 2, [Request("r2", b"", b""), Request("r1", b"x", b"y")]))
+    assert list(known.value.known) == [first]
+    assert (await ledger.head(ANN)).revision == 1
+    assert await ledger.find_request(ANN, "r2") is None
+    await ledger.append(Append(BEN, 0, [recorded("m1")], 3, [first]))

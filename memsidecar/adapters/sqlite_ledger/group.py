@@ -10,7 +10,7 @@ from memsidecar.adapters.sqlite_ledger import chain
 from memsidecar.adapters.sqlite_ledger.heads import Heads, Place
 from memsidecar.adapters.sqlite_ledger.vectors import NewVectors, Owner, vectors_of, write_vectors
 from memsidecar.domain.events import Entry, MemoryPurged, subject_of
-from memsidecar.ports.ledger import Append, EventCodec, Head, StaleRevision
+from memsidecar.ports.ledger import Append, EventCodec, Head, Request, RequestKnown, StaleRevision
 
 _Row: TypeAlias = tuple[Any, ...]
 
@@ -19,11 +19,8 @@ INSERT INTO event
     (position, partition, revision, recorded_at, subject, request_id, codec, payload_sha256, chain, payload)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_UPSERT_REQUEST = """
-INSERT INTO request (partition, request_id, recorded_at, digest, answer) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (partition, request_id) DO UPDATE SET
-    recorded_at = excluded.recorded_at, digest = excluded.digest, answer = excluded.answer
-"""
+_INSERT_REQUEST = "INSERT INTO request (partition, request_id, recorded_at, digest, answer) VALUES (?, ?, ?, ?, ?)"
+_FIND_REQUEST = "SELECT digest, answer FROM request WHERE partition = ? AND request_id = ?"
 # In place; schema.py says why.
 _ERASE = """
 UPDATE event SET erased = 1, payload = zeroblob(length(payload))
@@ -56,11 +53,13 @@ class Group:
     def add(self, batch: Append) -> Sequence[Entry]:
         """The batch's entries at their places. When it raises, the group is as it was before.
 
-        Raises StaleRevision, sqlite3.Error, and whatever is wrong with the batch's own values.
+        Raises RequestKnown, StaleRevision, sqlite3.Error, and whatever is wrong with the batch's own values.
         """
         before = self._heads.find(self._connection, batch.partition)
         if before.revision != batch.expected_revision:
             raise StaleRevision(Head(before.revision, before.chain))
+        if batch.requests:
+            self._refuse_known(before, batch)
         entries, events = self._placed(batch, before)
         requests = [
             _request_row(before.id, batch.recorded_at, r.request_id, r.digest, r.answer) for r in batch.requests
@@ -94,7 +93,21 @@ class Group:
         if self._vectors:
             write_vectors(self._connection, self._heads, self._vectors)
         if self._requests:
-            many(_UPSERT_REQUEST, self._requests)
+            many(_INSERT_REQUEST, self._requests)
+
+    def _refuse_known(self, before: Place, batch: Append) -> None:
+        known = [
+            Request(request_id, digest, answer)
+            for owner, request_id, _, digest, answer in self._requests
+            if owner == before.id and any(r.request_id == request_id for r in batch.requests)
+        ]
+        if not before.is_new:
+            for request in batch.requests:
+                row = self._connection.execute(_FIND_REQUEST, (before.id, request.request_id)).fetchone()
+                if row is not None:
+                    known.append(Request(request.request_id, *row))
+        if known:
+            raise RequestKnown(known)
 
     def _placed(self, batch: Append, before: Place) -> tuple[list[Entry], list[_Row]]:
         encode, codec = self._codec.encode, self._codec.codec_id

@@ -1,0 +1,1 @@
+"""A story for the demo, and the asking about it."""

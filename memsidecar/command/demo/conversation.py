@@ -108,7 +108,7 @@ ASKED_AT = datetime(2026, 8, 6, 9, 0, tzinfo=UTC)
 QUESTIONS = (
     Question("Where does Mei live now?", "里斯本"),
     Question("她的狗叫什么名字？", "豆包"),
-    Question("When is the flight to Lisbon?", "April 23"),
+    Question("On what day is her flight?", "April 23"),
     Question("What should I know before I cook for her?", "peanuts"),
     Question("她早上喝什么？", "绿茶"),
     Question("How fast did she run 10 km?", "52:15"),

@@ -121,7 +121,8 @@ class Resident:
             self._purge(delta.subject)
         if delta.put is not None:
             self._put(delta.put, terms, delta.vectors is not None and delta.vectors.model == self.model)
-        if delta.vectors is not None and delta.vectors.model == self.model:
+        # Vectors read back from the ledger come apart from their event, which then has none.
+        if delta.vectors is not None and delta.vectors.model == self.model and len(delta.vectors.rows):
             row = self.lookup.rows.get(delta.subject)
             if row is not None and row not in self._has_vectors:
                 self.set_vectors(row, delta.vectors.rows)

@@ -35,6 +35,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """ABORTED; metadata: session, expected_last_seq, last_seq."""
     ERROR_REASON_SESSION_ENDED: _ErrorReason.ValueType  # 6
     """FAILED_PRECONDITION; metadata: session."""
+    ERROR_REASON_TOKEN_INVALID: _ErrorReason.ValueType  # 8
+    """UNAUTHENTICATED; the server wants a bearer token, and this is not it."""
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 10
     """RESOURCE_EXHAUSTED; metadata: limit; comes with RetryInfo."""
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 11
@@ -87,6 +89,8 @@ ERROR_REASON_SEQUENCE_MISMATCH: ErrorReason.ValueType  # 5
 """ABORTED; metadata: session, expected_last_seq, last_seq."""
 ERROR_REASON_SESSION_ENDED: ErrorReason.ValueType  # 6
 """FAILED_PRECONDITION; metadata: session."""
+ERROR_REASON_TOKEN_INVALID: ErrorReason.ValueType  # 8
+"""UNAUTHENTICATED; the server wants a bearer token, and this is not it."""
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 10
 """RESOURCE_EXHAUSTED; metadata: limit; comes with RetryInfo."""
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 11

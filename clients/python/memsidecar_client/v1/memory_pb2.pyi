@@ -233,7 +233,9 @@ class Memory(google.protobuf.message.Message):
 
     @property
     def provenance(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Provenance]:
-        """Where it came from: one entry a source. Merging adds entries."""
+        """Where it came from: one entry a source. At most one on input; merging adds
+        entries, and an update does not change them.
+        """
 
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:

@@ -1,0 +1,108 @@
+# Everything runs in $(VENV), made from constraints.txt. `make` alone lists the targets.
+VENV ?= .venv
+PYTHON ?= python3
+PY := $(VENV)/bin/python
+PYTEST := $(PY) -m pytest -q
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
+export HNSWLIB_NO_NATIVE := 1
+
+SETUP := $(VENV)/.installed
+step = @printf '\n== %s\n' '$(1)'
+
+.DEFAULT_GOAL := help
+.PHONY: help setup prerequisites format format-check lint types architecture test demo bench quality crash \
+	generate generate-check proto-lint breaking skew constraints ci clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(SETUP) ## Make the virtual environment with everything in it
+
+prerequisites:
+	@missing=; \
+	command -v $(PYTHON) >/dev/null || missing="$$missing python3"; \
+	command -v g++ >/dev/null || missing="$$missing g++"; \
+	if command -v $(PYTHON) >/dev/null; then \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "memsidecar needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=python3.12" >&2; exit 1; }; \
+	  $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python3-venv"; \
+	  $(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' || missing="$$missing python3-dev"; \
+	fi; \
+	[ -z "$$missing" ] || { echo "missing:$$missing" >&2; echo "install with: sudo apt-get install$$missing" >&2; exit 1; }
+
+$(SETUP): pyproject.toml clients/python/pyproject.toml constraints.txt | prerequisites
+	$(call step,setting up $(VENV) (a few minutes the first time))
+	@[ -x $(PY) ] || $(PYTHON) -m venv $(VENV)
+	@# hnswlib apart and past pip's cache, which may hold a build for this CPU only.
+	@$(PY) -c 'import hnswlib' 2>/dev/null || $(PY) -m pip install -q --no-cache-dir -c constraints.txt hnswlib
+	@$(PY) -m pip install -q -c constraints.txt -e '.[ladybug,dev]' -e clients/python
+	@touch $@
+
+format: $(SETUP) ## Format the code
+	$(PY) -m ruff format
+	$(PY) -m ruff check --fix
+
+format-check: $(SETUP)
+	$(call step,format)
+	@$(PY) -m ruff format --check
+
+lint: $(SETUP) ## Look for mistakes
+	$(call step,lint)
+	@$(PY) -m ruff check
+
+types: $(SETUP) ## Check the types (mypy strict)
+	$(call step,types)
+	@$(PY) -m mypy
+
+architecture: $(SETUP) ## Check who may import whom, sizes and names
+	$(call step,architecture)
+	@$(VENV)/bin/lint-imports
+	@$(PYTEST) tests/architecture
+
+test: $(SETUP) ## Run the whole suite (ARGS='tests/domain -k fold' for a part)
+	$(call step,tests)
+	@$(PYTEST) $(ARGS)
+
+demo: $(SETUP) ## Play a conversation and show what is recalled
+	@$(VENV)/bin/memsidecar demo $(ARGS)
+
+bench: $(SETUP) ## Measure latency, throughput and memory
+	@$(PY) -m tests.benchmarks $(ARGS)
+
+quality: $(SETUP) ## Score recall: make quality DATA=file.jsonl [RESULTS=file]
+	@[ -n "$(DATA)" ] || { echo "usage: make quality DATA=file.jsonl [RESULTS=file]" >&2; exit 2; }
+	@$(PY) -m tests.quality "$(DATA)" $(RESULTS) $(ARGS)
+
+crash: $(SETUP) ## Kill the process at random moments and look for lost writes (ROUNDS=200)
+	@CRASH_ROUNDS=$(or $(ROUNDS),200) $(PYTEST) -s --timeout 7200 tests/crash
+
+generate: ## Write the stubs from the protos
+	proto/generate.sh
+
+generate-check:
+	$(call step,generated stubs are those of the protos)
+	@proto/generate.sh --check
+
+proto-lint: $(SETUP)
+	$(call step,buf lint)
+	@$(VENV)/bin/buf lint proto
+
+breaking: $(SETUP) ## Compare the protos with the last release's
+	$(call step,buf breaking)
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" proto/breaking.sh
+
+skew: prerequisites ## Run the client's tests on the oldest and the newest grpcio and protobuf
+	$(call step,client on the oldest and the newest protobuf)
+	@PYTHON=$(PYTHON) tests/clients/skew.sh
+
+constraints: $(SETUP) ## Write constraints.txt from what is installed
+	@{ head -1 constraints.txt; $(PY) -m pip freeze --exclude-editable --exclude memsidecar --exclude memsidecar-client; } >constraints.new
+	@mv constraints.new constraints.txt
+
+# In the order of how soon each fails; what CI runs.
+ci: format-check lint types architecture generate-check proto-lint breaking skew test ## Everything that must pass before a merge
+
+clean: ## Remove what the targets made
+	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,162 @@
+"""The blocking client: the surface of the asyncio one, each method derived from it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Self
+
+from memsidecar_client._blocking import Blocking, Pages, blocking, opening
+from memsidecar_client._client import AsyncMemsidecar
+from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
+from memsidecar_client._loop_thread import LoopThread
+from memsidecar_client._recall_stream import AsyncRecallStream
+from memsidecar_client._recall_values import RecallEvent
+from memsidecar_client._remember_stream import AsyncRememberStream
+from memsidecar_client._remember_values import StreamSummary
+from memsidecar_client._sessions import AsyncSession
+
+
+class RecallStream(Blocking[AsyncRecallStream], Iterator[RecallEvent]):
+    """`with` starts the recall, `for` gives its events, leaving the block cancels what is still running.
+
+    Events of kinds that this client does not know are left out. A failed call raises MemsidecarError from the
+    iteration, after the events that came before.
+    """
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._target.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.run(self._target.__aexit__(kind, error, trace))
+
+    def __iter__(self) -> Self:
+        self._target.__aiter__()
+        return self
+
+    def __next__(self) -> RecallEvent:
+        event = self.next_event()
+        if event is None:
+            raise StopIteration
+        return event
+
+    next_event = blocking(AsyncRecallStream.next_event)
+
+
+class RememberStream(Blocking[AsyncRememberStream]):
+    """`with` opens the stream; leaving the block finishes it, leaving it by an exception abandons it.
+
+    Chunks that the server has committed by then stay; nothing further is stored. `result` holds the summary after a
+    finish.
+    """
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._target.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.run(self._target.__aexit__(kind, error, trace))
+
+    @property
+    def result(self) -> StreamSummary | None:
+        return self._target.result
+
+    send = blocking(AsyncRememberStream.send)
+    finish = blocking(AsyncRememberStream.finish)
+
+
+class SessionHandle(Blocking[AsyncSession]):
+    """A handle on a session; making one makes no call. Every method raises MemsidecarError when its call fails."""
+
+    create = blocking(AsyncSession.create)
+    get = blocking(AsyncSession.get)
+    update = blocking(AsyncSession.update)
+    end = blocking(AsyncSession.end)
+    delete = blocking(AsyncSession.delete)
+    append = blocking(AsyncSession.append)
+    messages = opening(AsyncSession.messages, Pages)
+    window = blocking(AsyncSession.window)
+    set_scratch = blocking(AsyncSession.set_scratch)
+    get_scratch = blocking(AsyncSession.get_scratch)
+    list_scratch = opening(AsyncSession.list_scratch, Pages)
+    delete_scratch = blocking(AsyncSession.delete_scratch)
+
+
+class Memsidecar(Blocking[AsyncMemsidecar]):
+    """A blocking client of one memsidecar: AsyncMemsidecar for programs without an event loop.
+
+    The arguments are those of AsyncMemsidecar. Serves any number of threads. Its calls run in one daemon thread that
+    all blocking clients of the process share. Not for use inside a coroutine, whose loop it would block. Close it, or
+    use it as a context manager.
+    """
+
+    def __init__(
+        self,
+        target: str = DEFAULT_TARGET,
+        *,
+        namespace: str = "",
+        user: str = "",
+        agent: str = "",
+        token: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        wait_for_ready: bool = True,
+        correlation_id: Callable[[], str] | None = None,
+    ) -> None:
+        client = AsyncMemsidecar(
+            target,
+            namespace=namespace,
+            user=user,
+            agent=agent,
+            token=token,
+            timeout=timeout,
+            wait_for_ready=wait_for_ready,
+            correlation_id=correlation_id,
+        )
+        super().__init__(client, LoopThread.acquire())
+        self._closing = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Cancels calls that are under way and closes the connection. Harmless to repeat."""
+        # Taken once and never given back: of several threads that close, one does.
+        if not self._closing.acquire(blocking=False):
+            return
+        try:
+            self._loop.run(self._target.close())
+        finally:
+            self._loop.release()
+
+    ready = blocking(AsyncMemsidecar.ready)
+    server_info = blocking(AsyncMemsidecar.server_info)
+
+    remember = blocking(AsyncMemsidecar.remember)
+    remember_many = blocking(AsyncMemsidecar.remember_many)
+    remember_stream = opening(AsyncMemsidecar.remember_stream, RememberStream)
+
+    create_memory = blocking(AsyncMemsidecar.create_memory)
+    get_memory = blocking(AsyncMemsidecar.get_memory)
+    get_memories = blocking(AsyncMemsidecar.get_memories)
+    list_memories = opening(AsyncMemsidecar.list_memories, Pages)
+    update_memory = blocking(AsyncMemsidecar.update_memory)
+    delete_memory = blocking(AsyncMemsidecar.delete_memory)
+    undelete_memory = blocking(AsyncMemsidecar.undelete_memory)
+    memory_history = opening(AsyncMemsidecar.memory_history, Pages)
+
+    recall = blocking(AsyncMemsidecar.recall)
+    recall_stream = opening(AsyncMemsidecar.recall_stream, RecallStream)
+
+    session = opening(AsyncMemsidecar.session, SessionHandle)
+    list_sessions = opening(AsyncMemsidecar.list_sessions, Pages)

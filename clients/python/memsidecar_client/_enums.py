@@ -1,0 +1,119 @@
+"""The enumerations of the contract. Numbers are those on the wire."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class OpenEnum(IntEnum):
+    """An enumeration that a newer server may have extended: an unlisted number is a value named UNRECOGNIZED_<n>."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> OpenEnum | None:
+        if not isinstance(value, int):
+            return None
+        unlisted = int.__new__(cls, value)
+        unlisted._name_ = f"UNRECOGNIZED_{value}"
+        unlisted._value_ = value
+        return unlisted
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MemoryKind(OpenEnum):
+    """Which body a memory carries."""
+
+    UNSPECIFIED = 0
+    FACT = 1
+    PREFERENCE = 2
+    ENTITY = 3
+    EPISODE = 4
+    PROCEDURE = 5
+
+
+class MemoryState(OpenEnum):
+    """Where a memory stands in its life."""
+
+    UNSPECIFIED = 0
+    ACTIVE = 1
+    SUPERSEDED = 2
+    DISPUTED = 3
+    DORMANT = 4
+    DELETED = 5
+    EXPIRED = 6
+
+
+class EpisodeOutcome(OpenEnum):
+    """How an episode ended."""
+
+    UNSPECIFIED = 0
+    SUCCESS = 1
+    FAILURE = 2
+    PARTIAL = 3
+
+
+class MemoryChange(OpenEnum):
+    """What made a revision."""
+
+    UNSPECIFIED = 0
+    CREATED = 1
+    MERGED = 2
+    UPDATED = 3
+    DELETED = 4
+    UNDELETED = 5
+    PURGED = 6
+
+
+class MemoryOrder(OpenEnum):
+    """The order of a list; unspecified is oldest first."""
+
+    UNSPECIFIED = 0
+    OLDEST_FIRST = 1
+    NEWEST_FIRST = 2
+
+
+class WriteWait(OpenEnum):
+    """How far a write must get before its call returns; unspecified is searchable."""
+
+    UNSPECIFIED = 0
+    DURABLE = 1
+    SEARCHABLE = 2
+
+
+class RememberAction(OpenEnum):
+    """What became of one remembered item."""
+
+    UNSPECIFIED = 0
+    CREATED = 1
+    MERGED = 2
+    DUPLICATE = 4
+
+
+class Tier(OpenEnum):
+    """One way to find a memory: by meaning, by the entities named, by its words."""
+
+    UNSPECIFIED = 0
+    VECTOR = 2
+    GRAPH = 3
+    KEYWORD = 4
+
+
+class TierOutcome(OpenEnum):
+    """How one tier ended."""
+
+    UNSPECIFIED = 0
+    OK = 1
+    TIMED_OUT = 2
+    UNAVAILABLE = 3
+    SKIPPED = 4
+
+
+class Role(OpenEnum):
+    """Who spoke."""
+
+    UNSPECIFIED = 0
+    SYSTEM = 1
+    USER = 2
+    ASSISTANT = 3
+    TOOL = 4

@@ -1,0 +1,163 @@
+"""The calls on memories by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from uuid import uuid4
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from memsidecar_client._connection import Connected
+from memsidecar_client._enums import MemoryOrder
+from memsidecar_client._memory_mapping import (
+    embedding_to_proto,
+    filter_to_proto,
+    memory_from_proto,
+    memory_to_proto,
+    revision_from_proto,
+    scope_to_proto,
+)
+from memsidecar_client._memory_values import Body, Deleted, Filter, Memory, MemoryRevision, Vector, Written
+from memsidecar_client._pages import AsyncPages
+from memsidecar_client.v1 import memory_service_pb2
+
+
+class MemoryCalls(Connected):
+    """Part of AsyncMemsidecar."""
+
+    async def create_memory(
+        self,
+        memory: Memory | Body,
+        *,
+        memory_id: str = "",
+        embedding: Vector | None = None,
+        namespace: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        request_id: str = "",
+        timeout: float | None = None,
+    ) -> Written:
+        """Stores exactly this memory, without deduplication. Raises AlreadyExists when `memory_id` is taken."""
+        response = await self._connection.unary(
+            self._connection.stubs.memories.CreateMemory,
+            memory_service_pb2.CreateMemoryRequest(
+                scope=scope_to_proto(self._scope(namespace, user, agent, session)),
+                memory=memory_to_proto(memory),
+                memory_id=memory_id,
+                request_id=request_id or str(uuid4()),
+                embedding=embedding_to_proto(embedding),
+            ),
+            timeout,
+        )
+        return Written(memory_from_proto(response.memory), response.revision.token)
+
+    async def get_memory(self, name: str, *, timeout: float | None = None) -> Memory:
+        """The memory of that resource name, a deleted one, too, until it is purged. Raises NotFound."""
+        request = memory_service_pb2.GetMemoryRequest(name=name)
+        response = await self._connection.unary(self._connection.stubs.memories.GetMemory, request, timeout)
+        return memory_from_proto(response.memory)
+
+    async def get_memories(self, names: Iterable[str], *, timeout: float | None = None) -> tuple[Memory, ...]:
+        """Up to 256 memories of one namespace, in the order of the names. Raises NotFound when one is missing."""
+        request = memory_service_pb2.BatchGetMemoriesRequest(names=names)
+        response = await self._connection.unary(self._connection.stubs.memories.BatchGetMemories, request, timeout)
+        return tuple(memory_from_proto(memory) for memory in response.memories)
+
+    def list_memories(
+        self,
+        filter: Filter | None = None,  # noqa: A002 - the word of the contract
+        *,
+        order: MemoryOrder = MemoryOrder.UNSPECIFIED,
+        page_size: int = 0,
+        namespace: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncPages[Memory]:
+        """Iterates over the scope's memories in the order of creation. `page_size` 0 takes the server's default."""
+        scope = scope_to_proto(self._scope(namespace, user, agent, session))
+        narrowed = filter_to_proto(filter)
+
+        async def fetch(token: str) -> tuple[Sequence[Memory], str]:
+            request = memory_service_pb2.ListMemoriesRequest(
+                scope=scope,
+                filter=narrowed,
+                page_size=page_size,
+                page_token=token,
+                order=memory_service_pb2.MemoryOrder.ValueType(order),
+            )
+            response = await self._connection.unary(self._connection.stubs.memories.ListMemories, request, timeout)
+            return [memory_from_proto(memory) for memory in response.memories], response.next_page_token
+
+        return AsyncPages(fetch)
+
+    async def update_memory(
+        self,
+        memory: Memory,
+        *,
+        fields: Iterable[str] = (),
+        reason: str = "",
+        embedding: Vector | None = None,
+        request_id: str = "",
+        timeout: float | None = None,
+    ) -> Written:
+        """Changes the memory named `memory.name`. Raises Conflict when `memory.etag` is set and not the current one.
+
+        `fields` are paths such as "importance" or "fact.statement"; one that is unset in `memory` is cleared. Without
+        them every field that is set is written and nothing is cleared. `embedding` belongs to the new text.
+        """
+        paths = tuple(fields)
+        response = await self._connection.unary(
+            self._connection.stubs.memories.UpdateMemory,
+            memory_service_pb2.UpdateMemoryRequest(
+                memory=memory_to_proto(memory),
+                update_mask=FieldMask(paths=paths) if paths else None,
+                reason=reason,
+                request_id=request_id or str(uuid4()),
+                embedding=embedding_to_proto(embedding),
+            ),
+            timeout,
+        )
+        return Written(memory_from_proto(response.memory), response.revision.token)
+
+    async def delete_memory(
+        self,
+        name: str,
+        *,
+        etag: str = "",
+        purge: bool = False,
+        reason: str = "",
+        request_id: str = "",
+        timeout: float | None = None,
+    ) -> Deleted:
+        """Deletes a memory until its purge_time; with `purge` at once and for good."""
+        response = await self._connection.unary(
+            self._connection.stubs.memories.DeleteMemory,
+            memory_service_pb2.DeleteMemoryRequest(
+                name=name, etag=etag, purge=purge, reason=reason, request_id=request_id or str(uuid4())
+            ),
+            timeout,
+        )
+        memory = memory_from_proto(response.memory) if response.HasField("memory") else None
+        return Deleted(memory, response.revision.token)
+
+    async def undelete_memory(self, name: str, *, request_id: str = "", timeout: float | None = None) -> Written:
+        """Restores a deleted memory that has not been purged."""
+        request = memory_service_pb2.UndeleteMemoryRequest(name=name, request_id=request_id or str(uuid4()))
+        response = await self._connection.unary(self._connection.stubs.memories.UndeleteMemory, request, timeout)
+        return Written(memory_from_proto(response.memory), response.revision.token)
+
+    def memory_history(
+        self, name: str, *, page_size: int = 0, timeout: float | None = None
+    ) -> AsyncPages[MemoryRevision]:
+        """Iterates over a memory's revisions, newest first."""
+
+        async def fetch(token: str) -> tuple[Sequence[MemoryRevision], str]:
+            request = memory_service_pb2.ListMemoryRevisionsRequest(parent=name, page_size=page_size, page_token=token)
+            method = self._connection.stubs.memories.ListMemoryRevisions
+            response = await self._connection.unary(method, request, timeout)
+            return [revision_from_proto(revision) for revision in response.revisions], response.next_page_token
+
+        return AsyncPages(fetch)

@@ -1,0 +1,104 @@
+"""The calls that recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from memsidecar_client._connection import Connected
+from memsidecar_client._enums import Tier
+from memsidecar_client._memory_mapping import scope_to_proto
+from memsidecar_client._memory_values import Filter, Vector
+from memsidecar_client._recall_mapping import hit_from_proto, options_to_proto, query_to_proto, result_from_proto
+from memsidecar_client._recall_stream import AsyncRecallStream
+from memsidecar_client._recall_values import RecallResult
+from memsidecar_client.v1.recall_service_pb2 import RecallOnceRequest, RecallRequest
+
+
+class RecallCalls(Connected):
+    """Part of AsyncMemsidecar."""
+
+    async def recall(
+        self,
+        query: str = "",
+        *,
+        embedding: Vector | None = None,
+        entities: Iterable[str] = (),
+        time: datetime | None = None,
+        tiers: Iterable[Tier] = (),
+        filter: Filter | None = None,  # noqa: A002 - the word of the contract
+        max_hits: int = 0,
+        min_score: float = 0.0,
+        soft_deadline: timedelta | None = None,
+        min_revision: str = "",
+        explain: bool = False,
+        include_shared: bool = False,
+        namespace: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        timeout: float | None = None,
+    ) -> RecallResult:
+        """What is remembered about the query, best first. Give a text, an embedding or entities (resource names).
+
+        `time` is when the question is asked (default now). `max_hits` 0 takes the server's default. When
+        `soft_deadline` runs out the answer holds what is there. `min_revision` is the revision of a write that must be
+        seen.
+        """
+        request = RecallOnceRequest(
+            scope=scope_to_proto(self._scope(namespace, user, agent, session)),
+            query=query_to_proto(query, embedding, entities, time),
+            options=options_to_proto(
+                tiers=tiers,
+                filter=filter,
+                max_hits=max_hits,
+                min_score=min_score,
+                soft_deadline=soft_deadline,
+                min_revision=min_revision,
+                include_explanations=explain,
+                include_shared=include_shared,
+            ),
+        )
+        response = await self._connection.unary(self._connection.stubs.recall.RecallOnce, request, timeout)
+        return result_from_proto(response, map(hit_from_proto, response.hits))
+
+    def recall_stream(
+        self,
+        query: str = "",
+        *,
+        embedding: Vector | None = None,
+        entities: Iterable[str] = (),
+        time: datetime | None = None,
+        tiers: Iterable[Tier] = (),
+        filter: Filter | None = None,  # noqa: A002 - the word of the contract
+        max_hits: int = 0,
+        min_score: float = 0.0,
+        soft_deadline: timedelta | None = None,
+        min_revision: str = "",
+        explain: bool = False,
+        include_shared: bool = False,
+        namespace: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncRecallStream:
+        """The same recall as events: every hit as a tier finds it, every tier's end, then the whole result.
+
+        Use it as a context manager and iterate over it; leaving the block cancels the recall.
+        """
+        request = RecallRequest(
+            scope=scope_to_proto(self._scope(namespace, user, agent, session)),
+            query=query_to_proto(query, embedding, entities, time),
+            options=options_to_proto(
+                tiers=tiers,
+                filter=filter,
+                max_hits=max_hits,
+                min_score=min_score,
+                soft_deadline=soft_deadline,
+                min_revision=min_revision,
+                include_explanations=explain,
+                include_shared=include_shared,
+            ),
+        )
+        return AsyncRecallStream(self._connection, request, timeout)

@@ -1,0 +1,97 @@
+"""Remembering between values and protobuf, and the batches it travels in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import grpc
+
+from memsidecar_client._defaults import MAX_BATCH_BYTES, MAX_BATCH_ITEMS
+from memsidecar_client._enums import RememberAction, WriteWait
+from memsidecar_client._errors import MemsidecarError, make_error
+from memsidecar_client._memory_mapping import (
+    embedding_to_proto,
+    memory_from_proto,
+    memory_to_proto,
+    provenance_to_proto,
+)
+from memsidecar_client._remember_values import Item, ItemResult, Outcome, Rememberable, StreamSummary
+from memsidecar_client._status_details import StatusDetails
+from memsidecar_client._times import to_timestamp
+from memsidecar_client.v1 import error_reason_pb2, memory_service_pb2
+
+# Tag and length in front of a repeated message of at most 4 MiB.
+_ITEM_FRAMING_BYTES = 5
+
+_CODES: Mapping[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
+_REASONS: Mapping[int, str] = {number: name for name, number in error_reason_pb2.ErrorReason.items()}
+
+
+def item_to_proto(given: Rememberable) -> memory_service_pb2.RememberItem:
+    item = given if isinstance(given, Item) else Item(given)
+    message = memory_service_pb2.RememberItem(
+        provenance=provenance_to_proto(item.provenance) if item.provenance is not None else None,
+        speaker=item.speaker,
+        time=to_timestamp(item.time),
+        embedding=embedding_to_proto(item.embedding),
+        entities=item.entities,
+    )
+    if isinstance(item.what, str):
+        message.text = item.what
+    else:
+        message.memory.CopyFrom(memory_to_proto(item.what))
+    return message
+
+
+def options_to_proto(wait: WriteWait, labels: Mapping[str, str]) -> memory_service_pb2.RememberOptions:
+    return memory_service_pb2.RememberOptions(wait=memory_service_pb2.WriteWait.ValueType(wait), labels=labels)
+
+
+def batches(items: Iterable[Rememberable]) -> Iterator[list[memory_service_pb2.RememberItem]]:
+    """The items in order, in groups that fit one message. One too large for any goes alone; the server refuses it."""
+    batch: list[memory_service_pb2.RememberItem] = []
+    batch_bytes = 0
+    for given in items:
+        item = item_to_proto(given)
+        item_bytes = item.ByteSize() + _ITEM_FRAMING_BYTES
+        if batch and (len(batch) == MAX_BATCH_ITEMS or batch_bytes + item_bytes > MAX_BATCH_BYTES):
+            yield batch
+            batch, batch_bytes = [], 0
+        batch.append(item)
+        batch_bytes += item_bytes
+    if batch:
+        yield batch
+
+
+def outcomes_from_proto(messages: Iterable[memory_service_pb2.RememberOutcome]) -> tuple[Outcome, ...]:
+    return tuple(
+        Outcome(
+            RememberAction(message.action),
+            memory_from_proto(message.memory),
+            message.explanation,
+            message.embedding_pending,
+        )
+        for message in messages
+    )
+
+
+def item_result_from_proto(message: memory_service_pb2.ItemResult, offset: int = 0) -> ItemResult:
+    """`offset` is how many items went before this message's batch."""
+    error = _item_error(message.error) if message.HasField("error") else None
+    return ItemResult(offset + message.index, outcomes_from_proto(message.outcomes), error)
+
+
+def _item_error(message: memory_service_pb2.ItemError) -> MemsidecarError:
+    code = _CODES.get(message.code, str(message.code))
+    reason = _REASONS.get(message.reason, str(message.reason)).removeprefix("ERROR_REASON_")
+    return make_error(code, message.message, StatusDetails("" if reason == "UNSPECIFIED" else reason))
+
+
+def summary_from_proto(message: memory_service_pb2.StreamRememberResponse) -> StreamSummary:
+    return StreamSummary(
+        received=message.received,
+        action_counts={name.removeprefix("REMEMBER_ACTION_"): count for name, count in message.action_counts.items()},
+        failures=tuple(item_result_from_proto(failure) for failure in message.failures),
+        failure_count=message.failure_count,
+        revision=message.revision.token,
+    )

@@ -1,0 +1,124 @@
+"""Questions to the graph. Each starts at keys of one partition; ids are parameters, never part of a statement."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from memsidecar.adapters.kuzu_graph.driver import Link, Row
+from memsidecar.adapters.kuzu_graph.keys import memory_key, partition_key
+from memsidecar.adapters.kuzu_graph.schema import KINDS, RELATIONS, TABLES
+from memsidecar.domain.fold import Edge, Relation
+from memsidecar.domain.memory import Kind, State
+from memsidecar.domain.scope import Partition
+from memsidecar.ports.graph import GraphNode, Neighbour
+
+# Up to so many starts, a look-up for each beats one scan with a join.
+_SINGLE_STARTS = 8
+
+_ANY_RELATION = "|".join(RELATIONS)
+_NODE = " UNION ALL ".join(
+    f"MATCH (n:{table} {{key: $key}}) RETURN '{table}' AS kind, n.id AS id, n.state AS state, n.version AS version"
+    for table in TABLES.values()
+)
+_OWNED = "MATCH (u:User {key: $partition})-[:OWNS]->(n)"
+_PAGE = (
+    f"{_OWNED} WHERE n.id > $after RETURN label(n) AS kind, n.id AS id, n.state AS state, n.version AS version "
+    "ORDER BY id LIMIT $limit"
+)
+# The smallest (relation, id) of all edges that reach a node: no label holds a space, so the pairs keep their order.
+_REACHED = (
+    "WHERE b.partition = $partition RETURN b.id AS id, label(b) AS kind, "
+    "min(concat(label(e), ' ', a.id)) AS via ORDER BY id LIMIT $limit"
+)
+
+
+def node(link: Link, partition: Partition, memory_id: str) -> GraphNode | None:
+    rows = link.prepared(_NODE, {"key": memory_key(partition_key(partition), memory_id)})
+    return _node(rows[0]) if rows else None
+
+
+def nodes(link: Link, partition: Partition, after: str, limit: int) -> list[GraphNode]:
+    owner = partition_key(partition)
+    return [_node(row) for row in link.prepared(_PAGE, {"partition": owner, "after": after, "limit": max(limit, 0)})]
+
+
+def count(link: Link, partition: Partition) -> int:
+    rows = link.prepared(f"{_OWNED} RETURN count(*)", {"partition": partition_key(partition)})
+    return int(rows[0][0]) if rows else 0
+
+
+def edges(link: Link, partition: Partition, memory_id: str) -> list[Edge]:
+    found = node(link, partition, memory_id)
+    if found is None:
+        return []
+    owner = partition_key(partition)
+    text = (
+        f"MATCH (a:{TABLES[found.kind]} {{key: $key}})-[e:{_ANY_RELATION}]->(b) WHERE b.partition = $partition "
+        "RETURN label(e), b.id"
+    )
+    rows = link.prepared(text, {"key": memory_key(owner, memory_id), "partition": owner})
+    return [Edge(memory_id, Relation(relation), target) for relation, target in sorted(rows)]
+
+
+def neighbours(link: Link, partition: Partition, starts: Sequence[str], depth: int, limit: int) -> list[Neighbour]:
+    """One hop after the other: a path query would walk every path through a hub, this asks for each memory once."""
+    if not 1 <= depth <= 3:
+        raise ValueError(f"depth must be 1 to 3, not {depth}")
+    seen = set(starts)
+    frontier = [found for start in dict.fromkeys(starts) if (found := _kind(link, partition, start)) is not None]
+    answer: list[Neighbour] = []
+    for hop in range(1, depth + 1):
+        room = limit - len(answer)
+        if room <= 0 or not frontier:
+            break
+        reached = _hop(link, partition_key(partition), frontier, room + len(seen))
+        fresh = sorted(memory_id for memory_id in reached if memory_id not in seen)[:room]
+        answer += (Neighbour(memory_id, hop, reached[memory_id][1]) for memory_id in fresh)
+        frontier = [(memory_id, reached[memory_id][0]) for memory_id in fresh]
+        seen.update(fresh)
+    return answer
+
+
+def _kind(link: Link, partition: Partition, memory_id: str) -> tuple[str, Kind] | None:
+    found = node(link, partition, memory_id)
+    return (memory_id, found.kind) if found else None
+
+
+def _hop(link: Link, owner: str, frontier: list[tuple[str, Kind]], limit: int) -> dict[str, tuple[Kind, Edge]]:
+    """Everything one edge away, with the smallest edge (by relation, source, target) that leads there.
+
+    `limit` rows of each answer, smallest ids first, are enough: that many hold `limit` smallest ids of the whole.
+    """
+    by_kind: dict[Kind, list[str]] = defaultdict(list)
+    for memory_id, kind in frontier:
+        by_kind[kind].append(memory_key(owner, memory_id))
+    reached: dict[str, tuple[Kind, Edge]] = {}
+    for kind, keys in by_kind.items():
+        for outward in (True, False):
+            arrow = f"-[e:{_ANY_RELATION}]->" if outward else f"<-[e:{_ANY_RELATION}]-"
+            for memory_id, table, via in _ask(link, TABLES[kind], keys, arrow, owner, limit):
+                relation, _, other = via.partition(" ")
+                source, target = (other, memory_id) if outward else (memory_id, other)
+                edge = Edge(source, Relation(relation), target)
+                known = reached.get(memory_id)
+                if known is None or _order(edge) < _order(known[1]):
+                    reached[memory_id] = (KINDS[table], edge)
+    return reached
+
+
+def _ask(link: Link, table: str, keys: list[str], arrow: str, owner: str, limit: int) -> list[Row]:
+    if len(keys) <= _SINGLE_STARTS:
+        text = f"MATCH (a:{table} {{key: $key}}){arrow}(b) {_REACHED}"
+        return [row for key in keys for row in link.prepared(text, {"key": key, "partition": owner, "limit": limit})]
+    text = f"UNWIND $keys AS k MATCH (a:{table} {{key: k}}){arrow}(b) {_REACHED}"
+    return link.run(text, {"keys": keys, "partition": owner, "limit": limit})
+
+
+def _order(edge: Edge) -> tuple[str, str, str]:
+    return (edge.relation.value, edge.source, edge.target)
+
+
+def _node(row: Row) -> GraphNode:
+    table, memory_id, state, version = row
+    return GraphNode(memory_id, KINDS[table], State(state), version)

@@ -1,0 +1,59 @@
+"""How many calls run, how many may, and whether new ones are still taken."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from memsidecar.domain.errors import Draining, Overloaded
+
+
+class Admission:
+    """Lets calls in, or refuses them before any work. Knows the tasks that are in, so that a drain can await them."""
+
+    def __init__(self, max_calls: int, max_streams: int) -> None:
+        self._max_calls = max_calls
+        self._max_streams = max_streams
+        self._calls: set[asyncio.Task[Any] | None] = set()
+        self._streams = 0
+        self._draining = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def running(self) -> int:
+        return len(self._calls)
+
+    def enter(self, task: asyncio.Task[Any] | None, is_stream: bool) -> None:
+        """Raises Draining, Overloaded; then `leave` must not be called."""
+        if self._draining:
+            raise Draining
+        if len(self._calls) >= self._max_calls:
+            raise Overloaded("max_concurrent_rpcs")
+        if is_stream:
+            if self._streams >= self._max_streams:
+                raise Overloaded("max_streams")
+            self._streams += 1
+        self._calls.add(task)
+
+    def leave(self, task: asyncio.Task[Any] | None, is_stream: bool) -> None:
+        self._streams -= is_stream
+        self._calls.discard(task)
+        if not self._calls:
+            self._idle.set()
+
+    async def drain(self, grace: float) -> bool:
+        """Refuse new calls from now on and wait for those that run; False when some still do after `grace` seconds."""
+        self._draining = True
+        return await self.idle(grace)
+
+    async def idle(self, within: float) -> bool:
+        """Whether all calls have ended, their clean-up included, within so many seconds."""
+        if not self._calls:
+            return True
+        self._idle.clear()
+        try:
+            await asyncio.wait_for(self._idle.wait(), within)
+        except TimeoutError:
+            return False
+        return True

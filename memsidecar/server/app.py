@@ -1,0 +1,169 @@
+"""The running server: what it listens on, what it serves, and how it goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import grpc
+from grpc_reflection.v1alpha import reflection
+
+from memsidecar.domain import limits
+from memsidecar.server.admission import Admission
+from memsidecar.server.calls import Calls
+from memsidecar.server.health import HealthServicer
+from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp, is_loopback
+from memsidecar.server.methods import handlers
+from memsidecar.server.servicers.info import InfoServicer
+from memsidecar.server.servicers.memory import MemoryServicer
+from memsidecar.server.servicers.recall import RecallServicer
+from memsidecar.server.servicers.session import SessionServicer
+from memsidecar.services.health import Health
+from memsidecar.services.info import Info
+from memsidecar.services.memories import Memories
+from memsidecar.services.recall import Recall
+from memsidecar.services.remember import Remember
+from memsidecar.services.sessions import Sessions
+from memsidecar.v1 import info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+
+_log = logging.getLogger(__name__)
+
+# What a stop gives calls that a drain could not wait for, and their clean-up after it.
+_STOP_SECONDS: Final = 1.0
+_CLEAN_UP_SECONDS: Final = 2.0
+
+_MEMORY = memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"]
+_RECALL = recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"]
+_SESSION = session_service_pb2.DESCRIPTOR.services_by_name["SessionService"]
+_INFO = info_service_pb2.DESCRIPTOR.services_by_name["InfoService"]
+_API: Final = (_MEMORY, _RECALL, _SESSION, _INFO)
+
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", limits.MAX_MESSAGE_BYTES),
+    # Two processes on one port would share its calls between two memories.
+    ("grpc.so_reuseport", 0),
+    # A client may ping every 10 s, also without calls. The default is one in 5 minutes, and cuts off what pings more.
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Where to listen and how much to take on. The caller holds the lock of the data directory."""
+
+    socket: str = ""
+    """Path of the Unix socket; empty: none."""
+    socket_mode: int = 0o660
+    socket_group: str = ""
+    """Name or number; empty: the process's own."""
+    tcp_host: str = "127.0.0.1"
+    tcp_port: int | None = None
+    """None: none. 0: a free one, then `Server.tcp_port`."""
+    health_host: str = "0.0.0.0"
+    health_port: int | None = None
+    token: str = ""
+    """Bearer token that every call but GetServerInfo and health must carry; empty: none is asked for."""
+    default_namespace: str = "default"
+    max_concurrent_rpcs: int = 256
+    max_streams: int = 64
+    reflection: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The use cases behind the API. `now` is the clock: microseconds since 1970 UTC."""
+
+    remember: Remember
+    memories: Memories
+    recall: Recall
+    sessions: Sessions
+    info: Info
+    health: Health
+    now: Callable[[], int]
+
+
+class Server:
+    """Serves until `drain`. `start` raises CannotListen, and then nothing is left bound."""
+
+    def __init__(self, settings: ServerSettings, services: Services) -> None:
+        self._settings = settings
+        self._services = services
+        self._admission = Admission(settings.max_concurrent_rpcs, settings.max_streams)
+        self._health = HealthServicer(services.health, [api.full_name for api in _API])
+        self._data: grpc.aio.Server | None = None
+        self._probes: grpc.aio.Server | None = None
+        self._poll: asyncio.Task[None] | None = None
+        self.tcp_port = 0
+        self.health_port = 0
+
+    async def start(self) -> None:
+        settings = self._settings
+        if settings.tcp_port is not None and not settings.token and not is_loopback(settings.tcp_host):
+            raise CannotListen(f"a TCP port on {settings.tcp_host} needs a token, or anybody could read every memory")
+        # The guard that says why is Admission; this one only bounds what waits for its refusal.
+        self._data = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=2 * settings.max_concurrent_rpcs + 64)
+        self._probes = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=256)
+        try:
+            self._bind(self._data, self._probes)
+        except CannotListen:
+            await asyncio.gather(self._data.stop(None), self._probes.stop(None))
+            raise
+        await self._data.start()
+        await self._probes.start()
+        self._poll = asyncio.create_task(self._health.run(), name="readiness")
+
+    async def wait(self) -> None:
+        """Returns when the server has been drained."""
+        if self._data is not None:
+            await self._data.wait_for_termination()
+
+    async def drain(self, grace: float) -> None:
+        """Stop without cutting off a call that ends within `grace` seconds; about 3 s more at the most.
+
+        First readiness goes, then new calls are refused with DRAINING, then the calls that run are awaited.
+        """
+        self._health.drain()
+        if not await self._admission.drain(grace):
+            _log.warning("%d calls still run after %g s and are cancelled", self._admission.running, grace)
+        if self._data is not None:
+            await self._data.stop(_STOP_SECONDS if self._admission.running else 0.2)
+        if not await self._admission.idle(_CLEAN_UP_SECONDS):
+            _log.error("%d calls do not end", self._admission.running)
+        if self._poll is not None:
+            self._poll.cancel()
+            await asyncio.gather(self._poll, return_exceptions=True)
+        self._health.close()
+        if self._probes is not None:
+            await self._probes.stop(0.2)
+
+    def _bind(self, data: grpc.aio.Server, probes: grpc.aio.Server) -> None:
+        settings = self._settings
+        services, namespace = self._services, settings.default_namespace
+        calls = Calls(self._admission, settings.token)
+        memory = MemoryServicer(services.remember, services.memories, namespace, services.now)
+        recall = RecallServicer(services.recall, namespace, services.now)
+        sessions = SessionServicer(services.sessions, namespace)
+        health = self._health.handler()
+        data.add_generic_rpc_handlers(
+            (
+                handlers(_MEMORY, memory, calls),
+                handlers(_RECALL, recall, calls),
+                handlers(_SESSION, sessions, calls),
+                handlers(_INFO, InfoServicer(services.info), calls, is_open=True),
+                health,
+            )
+        )
+        probes.add_generic_rpc_handlers((health,))
+        if settings.reflection:
+            names = (*(api.full_name for api in _API), "grpc.health.v1.Health", reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, data)
+        if settings.socket:
+            bind_socket(data, settings.socket, settings.socket_mode, settings.socket_group)
+        if settings.tcp_port is not None:
+            self.tcp_port = bind_tcp(data, settings.tcp_host, settings.tcp_port)
+        if settings.health_port is not None:
+            self.health_port = bind_tcp(probes, settings.health_host, settings.health_port)

@@ -1,0 +1,88 @@
+"""Binding sockets and ports."""
+
+from __future__ import annotations
+
+import grp
+import ipaddress
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+from memsidecar.domain.errors import SidecarError
+
+# sockaddr_un holds 108 bytes, the closing NUL among them.
+_MAX_SOCKET_PATH: Final = 107
+
+
+class CannotListen(SidecarError):
+    """An address that cannot be bound; the message says what to change."""
+
+
+def bind_socket(server: grpc.aio.Server, path: str, mode: int, group: str) -> None:
+    """Listen on a Unix socket with those permissions.
+
+    A socket that a killed process left is replaced: only call this while holding the lock of the data directory,
+    because the socket of a living server would be taken over just the same.
+    """
+    if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
+        raise CannotListen(f"the socket path {path} is longer than {_MAX_SOCKET_PATH} bytes; choose a shorter one")
+    if not Path(path).parent.is_dir():
+        raise CannotListen(f"the directory of the socket {path} does not exist")
+    _remove_stale(path)
+    # The umask closes the moment between bind and chmod, in which the socket would have the usual permissions.
+    before = os.umask(0o777 & ~mode)
+    try:
+        server.add_insecure_port(f"unix:{path}")
+    except RuntimeError as error:
+        raise CannotListen(f"cannot bind the socket {path}; is its directory writable?") from error
+    finally:
+        os.umask(before)
+    try:
+        if group:
+            os.chown(path, -1, _group_id(group))
+        Path(path).chmod(mode)
+    except OSError as error:
+        raise CannotListen(f"cannot give the socket {path} to the group {group or 'of the process'}") from error
+
+
+def bind_tcp(server: grpc.aio.Server, host: str, port: int) -> int:
+    """Listen on a TCP port; 0 takes a free one. The port that was bound."""
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    try:
+        bound: int = server.add_insecure_port(address)
+    except RuntimeError as error:
+        raise CannotListen(f"cannot bind {address}; is it in use?") from error
+    if bound == 0:
+        raise CannotListen(f"cannot bind {address}; is it in use?")
+    return bound
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _remove_stale(path: str) -> None:
+    try:
+        kind = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise CannotListen(f"{path} exists and is not a socket; remove it, or choose another path")
+    Path(path).unlink(missing_ok=True)
+
+
+def _group_id(group: str) -> int:
+    if group.isdigit():
+        return int(group)
+    try:
+        return grp.getgrnam(group).gr_gid
+    except KeyError as error:
+        raise CannotListen(f"there is no group {group}") from error

@@ -1,0 +1,31 @@
+"""gRPC handlers from a service's descriptor: every RPC of the proto must have a method of its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message_factory import GetMessageClass
+
+from memsidecar.server.calls import Calls
+from memsidecar.server.wire import reader
+
+
+def handlers(
+    service: ServiceDescriptor, servicer: object, calls: Calls, is_open: bool = False
+) -> grpc.GenericRpcHandler:
+    """`is_open`: its unary calls need no token. Raises AttributeError for an RPC that the servicer lacks."""
+    made: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+    for method in service.methods:
+        behaviour = getattr(servicer, method.name)
+        name = f"{service.full_name}/{method.name}"
+        read = reader(GetMessageClass(method.input_type))
+        write = GetMessageClass(method.output_type).SerializeToString
+        if method.client_streaming:
+            made[method.name] = grpc.stream_unary_rpc_method_handler(calls.client_stream(name, behaviour), read, write)
+        elif method.server_streaming:
+            made[method.name] = grpc.unary_stream_rpc_method_handler(calls.server_stream(name, behaviour), read, write)
+        else:
+            made[method.name] = grpc.unary_unary_rpc_method_handler(calls.unary(name, behaviour, is_open), read, write)
+    return grpc.method_handlers_generic_handler(service.full_name, made)

@@ -1,0 +1,1 @@
+"""One class for each proto service: check, map, call one use case, map back."""

@@ -1,0 +1,210 @@
+"""The rules of single fields, by their full names. What is not here follows from the field's type (schema.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from memsidecar.domain import limits
+from memsidecar.server.validation.rules import (
+    Rule,
+    Violation,
+    anything,
+    between,
+    identifier,
+    json_value,
+    key,
+    labels,
+    memory_id,
+    repeated,
+    request_id,
+    text,
+    vector,
+)
+
+_TEXT = text(limits.MAX_TEXT_BYTES)
+_ID = identifier()
+_UNIT = between(0, 1)
+
+_FIELDS: dict[str, Rule] = {
+    "Scope.namespace": _ID,
+    "Scope.user": _ID,
+    "Scope.agent": _ID,
+    "Scope.session": _ID,
+    "Memory.confidence": _UNIT,
+    "Memory.importance": _UNIT,
+    "Memory.labels": labels,
+    # Those given plus those that the server found, so that a memory that was read can be sent back.
+    "Memory.mentions": repeated(text(), 2 * limits.MAX_REPEATED),
+    "Fact.statement": _TEXT,
+    "Fact.value": json_value(),
+    "Preference.statement": _TEXT,
+    "Preference.polarity": between(-1, 1),
+    "Entity.display_name": identifier(),
+    "Entity.aliases": repeated(identifier()),
+    "Episode.text": _TEXT,
+    "Episode.speaker": _ID,
+    "Procedure.statement": _TEXT,
+    "Provenance.session": _ID,
+    "Provenance.messages": repeated(_ID),
+    "Provenance.agent": _ID,
+    "Provenance.speaker": _ID,
+    "Embedding.values": vector,
+    "MemoryFilter.labels": labels,
+    "MemoryFilter.min_importance": _UNIT,
+    "MemoryFilter.min_confidence": _UNIT,
+    "MemoryFilter.sessions": repeated(_ID),
+    "MemoryFilter.exclude_sessions": repeated(_ID),
+    "RememberItem.text": _TEXT,
+    "RememberItem.speaker": _ID,
+    "RememberItem.entities": repeated(_ID),
+    "RememberOptions.labels": labels,
+    "CreateMemoryRequest.memory_id": memory_id,
+    "Query.text": text(limits.MAX_QUERY_BYTES),
+    "RecallOptions.min_score": _UNIT,
+    "Session.labels": labels,
+    "Session.message_count": anything,
+    "Session.token_count": anything,
+    "Session.last_seq": anything,
+    "Message.seq": anything,
+    "Message.text": _TEXT,
+    "Message.name": _ID,
+    "Message.group_key": _ID,
+    "Message.tool_call_id": _ID,
+    "ToolCall.id": _ID,
+    "ToolCall.name": _ID,
+    "ToolCall.arguments": _TEXT,
+    "ScratchEntry.key": key,
+    "ScratchEntry.value": json_value(limits.MAX_TEXT_BYTES),
+    "CreateSessionRequest.session_id": identifier(128),
+    "GetScratchRequest.keys": repeated(key),
+    "GetScratchRequest.key_prefix": text(4 * limits.MAX_KEY_CHARS),
+    "DeleteScratchRequest.keys": repeated(key),
+    # Items are checked one by one, so that each gets a result of its own.
+    "BatchRememberRequest.items": repeated(anything, limits.MAX_BATCH_ITEMS),
+    "StreamRememberItems.items": repeated(anything, limits.MAX_BATCH_ITEMS),
+    # Checked with the mask, which says what of it counts.
+    "UpdateMemoryRequest.memory": anything,
+    **{
+        f"{request}.request_id": request_id
+        for request in (
+            "RememberRequest BatchRememberRequest StreamRememberStart CreateMemoryRequest UpdateMemoryRequest "
+            "DeleteMemoryRequest UndeleteMemoryRequest CreateSessionRequest UpdateSessionRequest EndSessionRequest "
+            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest"
+        ).split()
+    },
+}
+
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "Fact": ("statement",),
+    "Preference": ("statement",),
+    "Entity": ("display_name",),
+    "Episode": ("text",),
+    "Procedure": ("statement",),
+    "Embedding": ("values",),
+    "RememberRequest": ("item",),
+    "BatchRememberRequest": ("items",),
+    "StreamRememberItems": ("items",),
+    "CreateMemoryRequest": ("memory",),
+    "GetMemoryRequest": ("name",),
+    "BatchGetMemoriesRequest": ("names",),
+    "UpdateMemoryRequest": ("memory",),
+    "DeleteMemoryRequest": ("name",),
+    "UndeleteMemoryRequest": ("name",),
+    "ListMemoryRevisionsRequest": ("parent",),
+    "RecallRequest": ("query",),
+    "RecallOnceRequest": ("query",),
+    "GetSessionRequest": ("name",),
+    "UpdateSessionRequest": ("session",),
+    "EndSessionRequest": ("name",),
+    "DeleteSessionRequest": ("name",),
+    "AppendMessagesRequest": ("session", "messages"),
+    "ListMessagesRequest": ("session",),
+    "GetWindowRequest": ("session",),
+    "SetScratchRequest": ("session", "entries"),
+    "GetScratchRequest": ("session",),
+    "DeleteScratchRequest": ("session", "keys"),
+    "Message": ("role",),
+    "ToolCall": ("id", "name"),
+    "ScratchEntry": ("value",),
+}
+
+_ANY_OF: dict[str, tuple[str, str]] = {
+    "Memory": ("body", "fact, preference, entity, episode and procedure"),
+    "RememberItem": ("source", "text and memory"),
+}
+
+
+def _item(item: Any) -> list[Violation]:
+    found: list[Violation] = []
+    if item.WhichOneof("source") == "text" and not item.text.strip():
+        found.append(("text", "is required"))
+    if item.HasField("memory") and len(item.memory.provenance) + item.HasField("provenance") > 1:
+        found.append(("memory.provenance", "takes one source; remember the memory again for each further one"))
+    return found
+
+
+def _memory(memory: Any) -> list[Violation]:
+    found: list[Violation] = []
+    if memory.ByteSize() > limits.MAX_MEMORY_BYTES:
+        found.append(("", f"is larger than {limits.MAX_MEMORY_BYTES:,} bytes"))
+    return found + _in_order(memory, "valid_start_time", "valid_end_time")
+
+
+def _episode(episode: Any) -> list[Violation]:
+    return _in_order(episode, "start_time", "end_time")
+
+
+def _provenance(provenance: Any) -> list[Violation]:
+    too_large = provenance.ByteSize() > limits.MAX_PROVENANCE_BYTES
+    return [("", f"is larger than {limits.MAX_PROVENANCE_BYTES:,} bytes")] if too_large else []
+
+
+def _query(query: Any) -> list[Violation]:
+    asks = query.HasField("embedding") or query.entities or query.text.strip()
+    return [] if asks else [("", "takes at least one of text, embedding and entities")]
+
+
+def _message(message: Any) -> list[Violation]:
+    found: list[Violation] = []
+    if message.role == 4 and not message.tool_call_id:
+        found.append(("tool_call_id", "is required for the role tool"))
+    if message.tool_calls and message.role != 3:
+        found.append(("tool_calls", "are for the role assistant"))
+    # A tool may have nothing to say; whoever else speaks says something.
+    if not message.text and not message.tool_calls and message.role != 4:
+        found.append(("text", "is required"))
+    return found
+
+
+def _entry(entry: Any) -> list[Violation]:
+    # Not among the required fields, because a key may be blank.
+    return [] if entry.key else [("key", "is required")]
+
+
+def _in_order(message: Any, first: str, last: str) -> list[Violation]:
+    if not (message.HasField(first) and message.HasField(last)):
+        return []
+    start, end = getattr(message, first), getattr(message, last)
+    return [(last, f"is before {first}")] if (end.seconds, end.nanos) < (start.seconds, start.nanos) else []
+
+
+_CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
+    "Memory": _memory,
+    "Episode": _episode,
+    "RememberItem": _item,
+    "Provenance": _provenance,
+    "Query": _query,
+    "Message": _message,
+    "ScratchEntry": _entry,
+}
+
+_PACKAGE = "memsidecar.v1."
+RULES = {_PACKAGE + name: rule for name, rule in _FIELDS.items()}
+"""Field -> rule for its value, for a repeated field or map all of it. Not called for a field that is not set."""
+REQUIRED = {_PACKAGE + name: fields for name, fields in _REQUIRED.items()}
+"""Message -> fields that must be there and not blank."""
+ANY_OF = {_PACKAGE + name: oneof for name, oneof in _ANY_OF.items()}
+"""Message -> a oneof that must be set, and its members for the error message."""
+CHECKS = {_PACKAGE + name: rule for name, rule in _CHECKS.items()}
+"""Message -> rules between its fields."""

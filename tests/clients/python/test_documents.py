@@ -1,0 +1,67 @@
+"""The README and the example run as printed."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from memsidecar_client import DEFAULT_TARGET, Preference
+from memsidecar_client.v1.info_service_pb2 import GetServerInfoResponse
+from memsidecar_client.v1.memory_service_pb2 import BatchRememberResponse, RememberResponse
+from memsidecar_client.v1.recall_service_pb2 import RecallOnceResponse, RecallResponse
+from memsidecar_client.v1.session_service_pb2 import GetWindowResponse
+
+from tests.clients.python.fake_sidecar import FakeSidecar, made
+
+ROOT = Path(__file__).parents[3] / "clients" / "python"
+
+
+def readme_code() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def test_readme_session_runs(fake: FakeSidecar, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.answers["Remember"] = made(RememberResponse, revision={"token": "r1"})
+    fake.answers["RecallOnce"] = made(RecallOnceResponse, hits=[{"score": 0.9, "text": "2026-05-01 oat milk"}])
+    session = readme_code()[0]
+    assert DEFAULT_TARGET in session
+    assert len(session.strip().splitlines()) <= 10
+    exec(compile(session.replace(DEFAULT_TARGET, fake.target), "README.md", "exec"), {})
+    assert capsys.readouterr().out == "0.90 2026-05-01 oat milk\n"
+    spoken, typed = (call.request for call in fake.calls["Remember"])
+    assert (spoken.scope.user, spoken.item.speaker) == ("ana", "Ana")
+    assert typed.item.memory.WhichOneof("body") == Preference.__name__.lower()
+    assert fake.only("RecallOnce").options.min_revision.token == "r1"
+
+
+def test_readme_code_is_python() -> None:
+    for code in readme_code():
+        compile(code, "README.md", "exec")
+
+
+def test_quickstart_runs(
+    fake: FakeSidecar, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.answers["GetServerInfo"] = made(
+        GetServerInfoResponse, version="0.1.0", embedding_model="e", default_namespace="d"
+    )
+    fake.answers["BatchRemember"] = made(
+        BatchRememberResponse, results=[{"index": 1, "error": {"code": 3, "message": "no"}}], revision={"token": "r1"}
+    )
+    fake.recall_events = [
+        made(RecallResponse, hit={"memory": {"name": "m"}, "tier": 4, "text": "the token had expired"}),
+        made(RecallResponse, summary={"ranked_memories": ["m"], "ranked_scores": [0.5], "confidence": 0.5}),
+    ]
+    fake.answers["GetWindow"] = made(GetWindowResponse, messages=[{"role": 2, "text": "hi"}], token_count=5)
+    monkeypatch.setattr("sys.argv", ["quickstart.py", fake.target])
+    runpy.run_path(str(ROOT / "examples" / "quickstart.py"), run_name="__main__")
+    assert capsys.readouterr().out.splitlines() == [
+        "memsidecar 0.1.0 embeds with e",
+        "item 1 was refused: no",
+        "found by KEYWORD: the token had expired",
+        "1 hits, confidence 0.50",
+        "1 messages, 5 tokens",
+    ]
+    assert fake.only("AppendMessages").session == "namespaces/d/users/ana/sessions/quickstart"

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The client's tests where the server is not installed, with the oldest and with the newest grpcio and protobuf that the
+# client allows. Its stubs are generated once, by an old compiler, so that both ends work.
+# googleapis-common-protos is there for the tests' own server: the client does without.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+python=${PYTHON:-python3}
+
+run() { # run NAME REQUIREMENT...
+  local venv=.venv-skew-$1
+  shift
+  local wanted="$* googleapis-common-protos pytest pytest-asyncio pytest-timeout hypothesis"
+  if [ ! -f "$venv/wanted" ] || [ "$(cat "$venv/wanted")" != "$wanted" ]; then
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+    # shellcheck disable=SC2086 # the words are the requirements
+    "$venv/bin/pip" install -q --disable-pip-version-check $wanted
+    echo "$wanted" >"$venv/wanted"
+  fi
+  "$venv/bin/pip" list --disable-pip-version-check 2>/dev/null | grep -E '^(grpcio|protobuf) ' | xargs
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider tests/clients/python
+}
+
+# 1.62.3 is the last of the 1.62 line and has wheels for Python 3.11 and 3.12; 3.13 begins at 1.66.
+oldest_grpcio=$("$python" -c 'import sys; print("1.62.3" if sys.version_info < (3, 13) else "1.66.2")')
+run oldest "grpcio==$oldest_grpcio" "protobuf==4.25.8"
+run newest "grpcio>=1.85" "protobuf>=7,<8"

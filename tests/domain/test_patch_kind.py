@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from memsidecar.domain.decide import Decision, update
+from memsidecar.domain.draft import Patch, Request
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.memory import Kind, Memory, Preference
+from memsidecar.domain.scope import Partition, Scope
+
+
+class OneMemory:
+    """A partition that holds one preference."""
+
+    def memory(self, memory_id: str) -> Memory | None:
+        return Memory(memory_id, Scope("n"), Preference("likes tea"), 1, 1)
+
+    def by_digest(self, digest: bytes) -> str | None:
+        return None
+
+    def entity(self, key: str) -> str | None:
+        return None
+
+    def last_episode(self, session: str) -> str | None:
+        return None
+
+    def has_vectors(self, memory_id: str) -> bool:
+        return True
+
+
+def decision() -> Decision:
+    return Decision.on(OneMemory(), Partition("n"), 2, lambda: "new", Request())
+
+
+def test_patch_for_another_kind_is_refused() -> None:
+    patch = Patch({"statement": "x", "predicate": "y"}, kind=Kind.FACT)
+    with pytest.raises(InvalidField) as caught:
+        update(decision(), "m", patch, None)
+    assert caught.value.violations == (("memory.fact", "the memory is of the kind preference, which never changes"),)
+
+
+def test_patch_of_its_own_kind_changes_it() -> None:
+    assert update(decision(), "m", Patch({"statement": "x"}, kind=Kind.PREFERENCE), None).text == "x"
