@@ -7,29 +7,14 @@ from memsidecar.domain.draft import Patch, Request
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.memory import Kind, Memory, Preference
 from memsidecar.domain.scope import Partition, Scope
-
-
-class OneMemory:
-    """A partition that holds one preference."""
-
-    def memory(self, memory_id: str) -> Memory | None:
-        return Memory(memory_id, Scope("n"), Preference("likes tea"), 1, 1)
-
-    def by_digest(self, digest: bytes) -> str | None:
-        return None
-
-    def entity(self, key: str) -> str | None:
-        return None
-
-    def last_episode(self, session: str) -> str | None:
-        return None
-
-    def has_vectors(self, memory_id: str) -> bool:
-        return True
+from tests.doubles.naive_partition import NaivePartition
 
 
 def decision() -> Decision:
-    return Decision.on(OneMemory(), Partition("n"), 2, lambda: "new", Request())
+    """Over a partition that holds one preference."""
+    partition = NaivePartition()
+    partition.memories["m"] = Memory("m", Scope("n"), Preference("likes tea"), 1, 1)
+    return Decision.on(partition, Partition("n"), 2, lambda: "new", Request())
 
 
 def test_patch_for_another_kind_is_refused() -> None:

@@ -25,6 +25,10 @@ class ExactVectors:
     def nbytes(self) -> int:
         return sum(vectors.nbytes for vectors in self._held.values())
 
+    @property
+    def needs_upkeep(self) -> bool:
+        return False
+
     def add(self, row: int, vectors: Matrix) -> None:
         if vectors.ndim != 2 or vectors.shape[1] != self.dimensions or not len(vectors):
             raise ValueError(f"vectors of shape {vectors.shape}")
