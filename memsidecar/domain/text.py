@@ -98,14 +98,19 @@ def chunks(text: str, size: int, overlap: int) -> list[str]:
     if len(text) <= size:
         return [text]
     pieces: list[str] = []
-    start = 0
+    start = covered = 0
     while True:
         end = min(start + size, len(text))
         if end < len(text):
             end = _cut(text, start + size // 2, end)
+        if end <= covered:
+            # The overlap left no room for the next character that a reader sees: this piece begins without one.
+            start = covered
+            continue
         pieces.append(text[start:end])
         if end == len(text):
             return pieces
+        covered = end
         start = _next_start(text, max(end - overlap, start + max(1, size // 4)), end)
 
 
