@@ -22,7 +22,8 @@ WHOLE = [
     "\r\n",
     "กำ",
     "。",
-    ". ",
+    ".",
+    " ",
     "字",
 ]
 _texts = st.lists(st.sampled_from(WHOLE), max_size=120)
