@@ -18,7 +18,8 @@ SidecarError            (base, never raised itself)
 ├── StoreFull           the disk is full; nothing was acknowledged
 ├── ModelUnavailable    the embedder does not answer
 ├── LedgerDamaged       a row fails its chain: reported, never served
-└── DataDirectoryBusy   another process owns the data directory
+├── DataDirectoryBusy   another process owns the data directory
+└── DataDirectoryUnusable   it cannot be created, or a newer release has written it
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from collections.abc import Mapping
 class SidecarError(Exception):
     """Base of all typed errors. `str(error)` is safe to show to a caller; a cause is for the log only."""
 
-    def __init__(self, message: str, metadata: Mapping[str, str] | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, metadata: Mapping[str, str] | None = None, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.metadata: Mapping[str, str] = dict(metadata or {})
         self.retry_after = retry_after
@@ -159,3 +162,8 @@ class LedgerDamaged(SidecarError):
 class DataDirectoryBusy(SidecarError):
     def __init__(self, path: str, owner: str) -> None:
         super().__init__(f"{path} is in use by {owner}; stop it, or choose another data directory", {"path": path})
+
+
+class DataDirectoryUnusable(SidecarError):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path} {problem}", {"path": path})

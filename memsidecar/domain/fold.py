@@ -6,14 +6,14 @@ The resident partition, the graph and the keyword index all follow the same Delt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import assert_never
 
 from memsidecar.domain.events import Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
 from memsidecar.domain.memory import Episode, Fact, Memory, Preference
 
 
-class Relation(str, Enum):
+class Relation(StrEnum):
     """The edges that issue from a memory. Each says why."""
 
     MENTIONS = "MENTIONS"  # memory -> entity

@@ -64,7 +64,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """A standing wish. `polarity` runs from -1 (avoid) to 1 (prefer). `subject` is an entity id, or empty for the user."""
+    """A standing wish. `polarity` runs from -1 (avoid) to 1 (prefer). `subject` is an entity id; empty is the user."""
 
     statement: str
     topic: str = ""

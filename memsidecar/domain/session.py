@@ -51,7 +51,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's state without its messages. `ttl` (microseconds) restarts with every append when `sliding`.
+    """A session's state without its messages. `ttl` (microseconds) restarts with every append and scratch write when
+    `sliding`. `message_count` and `token_count` are those of the transcript kept, `last_seq` counts all there were.
 
     `version` is its etag: it rises with every change of the state and with every append.
     """

@@ -47,6 +47,11 @@ class GraphStore(Protocol):
         """Why the graph was set aside at open ("" when it was not), for the log and `doctor`."""
         ...
 
+    @property
+    def needs_rebuild(self) -> bool:
+        """Whether the files hold mostly dead space: `reset`, and apply everything again, when convenient."""
+        ...
+
     async def applied(self) -> int:
         """The ledger position up to which the graph is complete; 0 for an empty one."""
         ...
@@ -69,7 +74,9 @@ class GraphStore(Protocol):
         """Edges that issue from a memory, ordered by relation and target."""
         ...
 
-    async def neighbours(self, partition: Partition, starts: Sequence[str], depth: int, limit: int) -> Sequence[Neighbour]:
+    async def neighbours(
+        self, partition: Partition, starts: Sequence[str], depth: int, limit: int
+    ) -> Sequence[Neighbour]:
         """Memories within `depth` (1 to 3) edges of the starts, in either direction, nearest first, starts left out.
 
         Never leaves the partition. Ties are ordered by id.

@@ -51,6 +51,16 @@ class StoredVectors:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorRef:
+    """What an event says about its vectors. `sha256` is over all numbers as little-endian float32, row after row."""
+
+    model: str
+    dimensions: int
+    count: int
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Damage:
     """A place where the ledger is not what was written."""
 
@@ -67,6 +77,14 @@ class StaleRevision(Exception):
         self.head = head
 
 
+class RequestKnown(Exception):
+    """These request ids are recorded already: nothing was appended. Never reaches a caller of the service."""
+
+    def __init__(self, known: Sequence[Request]) -> None:
+        super().__init__(f"{len(known)} request ids are recorded already")
+        self.known = known
+
+
 class Ledger(Protocol):
     """Ordered, checksummed, append-only, one order a partition. All methods may be called at the same time."""
 
@@ -76,7 +94,8 @@ class Ledger(Protocol):
         The entries carry revisions expected_revision+1 ... in the order of `events`; vectors are stored beside them and
         requests with them. MemoryPurged erases the payloads and vectors of that memory's earlier entries in the same
         transaction, and the requests' answers stay.
-        Raises StaleRevision, StoreFull, StoreUnavailable; then nothing was stored.
+        Raises RequestKnown when one of the request ids is recorded already, StaleRevision, StoreFull,
+        StoreUnavailable; then nothing was stored.
         """
         ...
 
@@ -90,16 +109,20 @@ class Ledger(Protocol):
         """Entries after revision `after`, oldest first, at most `limit`, vectors left out.
 
         Each is checked against the hash chain, starting at `chain` (the head's hash at `after`) when it is given.
-        Raises LedgerDamaged at the first entry that is not what was written; nothing past it is served.
+        An entry that is not what was written ends the answer before it; when it is the first one asked for,
+        LedgerDamaged is raised. So nothing past damage is served, and a short answer is not the end, only an empty one.
         """
         ...
 
     async def history(self, partition: Partition, memory_id: str, before: int, limit: int) -> Sequence[Entry]:
-        """Entries about one memory with a revision below `before`, newest first. Raises LedgerDamaged."""
+        """Entries about one memory with a revision below `before`, newest first. Damage as in read."""
         ...
 
     async def tail(self, after: int, limit: int) -> Sequence[Entry]:
-        """Entries of all partitions after ledger position `after`, oldest first, vectors left out. Raises LedgerDamaged."""
+        """Entries of all partitions after ledger position `after`, oldest first, vectors left out.
+
+        Damage as in read.
+        """
         ...
 
     async def position(self) -> int:
@@ -140,7 +163,14 @@ class EventCodec(Protocol):
         ...
 
     def decode(self, payload: bytes, partition: Partition) -> Event:
-        """The event, `vectors` left out. Raises ValueError when the bytes are not an event."""
+        """The event without its vectors: None in a MemoryRecorded, no rows in a VectorsRecorded.
+
+        Raises ValueError when the bytes are not an event.
+        """
+        ...
+
+    def vector_ref(self, payload: bytes) -> VectorRef | None:
+        """What an encoded event says about its vectors; None when it brought none. Raises ValueError like decode."""
         ...
 
     def encode_memory(self, memory: Memory) -> bytes:

@@ -79,7 +79,8 @@ class SessionStore(Protocol):
         """Adds all messages in order with consecutive seqs, or none; cost does not grow with the session's length.
 
         A session that does not exist is NotFound. The transcript keeps the newest `max_messages` (configuration).
-        Raises NotFound, SequenceMismatch, SessionEnded, RequestIdReused.
+        Pinned and system messages stay beyond that; more of them than the limit are refused with InvalidField.
+        Raises NotFound, SequenceMismatch, SessionEnded, RequestIdReused, InvalidField (no messages, no Unicode).
         """
         ...
 
@@ -98,7 +99,11 @@ class SessionStore(Protocol):
     async def set_scratch(
         self, key: SessionKey, writes: Sequence[ScratchWrite], now: int, request_id: str, digest: bytes
     ) -> Sequence[ScratchEntry]:
-        """All or none. Raises NotFound, SessionEnded, EtagMismatch (naming the key), RequestIdReused."""
+        """All or none. InvalidField when the session's scratch would grow beyond its limits, or a key comes twice.
+
+        Raises NotFound, SessionEnded, EtagMismatch (naming the key), RequestIdReused. Versions never come again in one
+        session, also not after a key was deleted.
+        """
         ...
 
     async def scratch(self, key: SessionKey, keys: Sequence[str], now: int) -> Sequence[ScratchEntry]:

@@ -33,10 +33,16 @@ class VectorIndex(Protocol):
         """Memory held, for the cache's budget."""
         ...
 
+    @property
+    def needs_upkeep(self) -> bool:
+        """Whether `maintain` has something to do; costs nothing to ask."""
+        ...
+
     def add(self, row: int, vectors: Matrix) -> None:
         """Give a row its vectors: float32 (n, dimensions), n >= 1, finite, unit length. A row is added once.
 
-        Raises ValueError for another shape, type or a number that is not finite; nothing is added then.
+        Raises ValueError for another shape, type or a number that is not finite, and for a row that is there already;
+        nothing is added then.
         """
         ...
 
@@ -77,3 +83,6 @@ class VectorIndexes(Protocol):
         """The saved index; None when there is none or it is not intact (then the caller builds it from the ledger)."""
         ...
 
+    async def close(self) -> None:
+        """Joins the threads that the indexes share; they are closed before."""
+        ...

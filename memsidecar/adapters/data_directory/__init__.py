@@ -1,0 +1,5 @@
+"""One process at a time owns the data directory."""
+
+from memsidecar.adapters.data_directory.directory import FORMAT, DataDirectory, owner_of
+
+__all__ = ["FORMAT", "DataDirectory", "owner_of"]

@@ -1,0 +1,39 @@
+"""The numbers that decide when vectors move into hnswlib, and how fast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HnswSettings:
+    crossover: int = 20_000
+    """Live vectors above which hnswlib is used. Exact search of 20,000 x 384 stays near a millisecond; an
+    hnswlib.Index costs 2.6 MiB empty, so a small partition must never have one."""
+
+    tail_target: int = 1_024
+    """Fresh vectors that may stay in the exact tail beside hnswlib; more are moved."""
+
+    slice_seconds: float = 0.002
+    """How long a move may hold the lock, which is how long a search may wait."""
+
+    build_threads: int = 1
+    """Threads of a bulk move. Two halve the build, and take the event loop's core on a machine of two."""
+
+    tombstone_share: float = 0.3
+    """Removed vectors, as a share of those held, above which they are cleared out."""
+
+    def __post_init__(self) -> None:
+        if self.crossover < 1 or self.tail_target < 0 or self.build_threads < 1:
+            raise ValueError("crossover and build_threads are at least 1, tail_target at least 0")
+        if self.slice_seconds <= 0 or not 0 < self.tombstone_share < 1:
+            raise ValueError("slice_seconds is above 0, tombstone_share between 0 and 1")
+
+    @property
+    def exact_again_below(self) -> int:
+        """Half the crossover: a partition that hovers around it is not rebuilt back and forth."""
+        return self.crossover // 2
+
+    @property
+    def kept_exact(self) -> int:
+        return min(self.tail_target, self.crossover // 4)

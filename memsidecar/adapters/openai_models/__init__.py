@@ -1,0 +1,9 @@
+"""Embeddings from any server that speaks OpenAI's API."""
+
+from __future__ import annotations
+
+from memsidecar.adapters.openai_models.breaker import CircuitBreaker
+from memsidecar.adapters.openai_models.embedder import OpenAIEmbedder
+from memsidecar.adapters.openai_models.settings import OpenAISettings
+
+__all__ = ["CircuitBreaker", "OpenAIEmbedder", "OpenAISettings"]

@@ -1,0 +1,4 @@
+if missing() then
+  return {'missing'}
+end
+return {'ok', call('HGETALL', PINNED)}

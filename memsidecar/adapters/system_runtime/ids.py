@@ -1,0 +1,45 @@
+"""Ids in the layout of UUID version 7 (RFC 9562).
+
+Not uuid.uuid7, which only Python 3.14 has and which reads the machine's clock: here the clock is given, so that tests
+can pin it.
+"""
+
+from __future__ import annotations
+
+import threading
+from secrets import randbits
+from uuid import UUID
+
+from memsidecar.ports.runtime import Clock
+
+_MAX_MILLISECONDS = (1 << 48) - 1
+_COUNTER_BITS = 12
+# A new millisecond starts in the lower half, which leaves room to count up in the same millisecond.
+_START_BITS = _COUNTER_BITS - 1
+
+
+class TimeOrderedIds:
+    """36 lower-case characters. Each sorts after every earlier one of this object, even when the clock steps back.
+
+    Between processes the order is that of their clocks, to the millisecond. Threads may share one.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._millisecond = -1
+        self._counter = 0
+
+    def new(self) -> str:
+        now = min(max(self._clock.now() // 1000, 0), _MAX_MILLISECONDS)
+        with self._lock:
+            if now > self._millisecond:
+                self._millisecond = now
+                self._counter = randbits(_START_BITS)
+            else:  # the same millisecond, or the clock has stepped back: count on
+                self._counter += 1
+                if self._counter >> _COUNTER_BITS:
+                    self._millisecond += 1
+                    self._counter = 0
+            head = self._millisecond << 80 | 7 << 76 | self._counter << 64
+        return str(UUID(int=head | 2 << 62 | randbits(62)))

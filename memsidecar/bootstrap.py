@@ -1,0 +1,233 @@
+"""Builds stores, then services, then the server: the only place that knows them all."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from memsidecar import __version__
+from memsidecar.adapters.data_directory import DataDirectory
+from memsidecar.adapters.embedding_cache import CachedEmbedder
+from memsidecar.adapters.event_codec import ProtobufEventCodec
+from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
+from memsidecar.adapters.kuzu_graph import KuzuGraph
+from memsidecar.adapters.local_models import PROVIDERS, local_embedder
+from memsidecar.adapters.openai_models import OpenAIEmbedder, OpenAISettings
+from memsidecar.adapters.partition_snapshots import SnapshotFiles
+from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
+from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.adapters.sqlite_ledger import SqliteLedger
+from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
+from memsidecar.adapters.valkey_server import ValkeyServer
+from memsidecar.config import Config
+from memsidecar.domain.events import Entry
+from memsidecar.domain.finding import Finding
+from memsidecar.domain.ranking import Profile
+from memsidecar.ports.graph import GraphStore
+from memsidecar.ports.models import Embedder, Tokenizer
+from memsidecar.ports.sessions import SessionStore
+from memsidecar.server.app import Server, ServerSettings, Services
+from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.health import Health
+from memsidecar.services.hydration import Hydration
+from memsidecar.services.info import Info, ServerInfo
+from memsidecar.services.memories import Memories
+from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.projector import GraphProjector
+from memsidecar.services.recall import Recall
+from memsidecar.services.remember import Remember
+from memsidecar.services.residency import Residency
+from memsidecar.services.resident import Resident
+from memsidecar.services.sessions import Sessions
+from memsidecar.services.verification import Verification
+
+_log = logging.getLogger(__name__)
+
+MEBIBYTE = 1 << 20
+# The interpreter hands the GIL on after this long (its default is 5 ms): a thread that embeds or decodes must not make
+# the event loop wait longer than a recall takes.
+SWITCH_INTERVAL = 0.001
+# A recall waits this long for the embedder, then answers from the other tiers.
+QUERY_MODEL_TIMEOUT = 2.0
+# A write waits this long for its vectors, then is stored without them and embedded later.
+WRITE_MODEL_TIMEOUT = 20.0
+
+# Standard deviation of the cosines within a memory, by provider; the weight of a cosine follows from it. Measured with
+# `make quality-spread`; MiniLM's 0.11 (quality.md, point 3) stands in where nothing is known.
+SPREAD = {"use": 0.11, "e5": 0.11, "use+e5": 0.11}
+UNKNOWN_SPREAD = 0.11
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What is on disk, and the models: everything below the services."""
+
+    ledger: SqliteLedger
+    codec: ProtobufEventCodec
+    graph: GraphStore
+    projector: GraphProjector
+    indexes: HnswVectorIndexes
+    snapshots: SnapshotFiles
+    space: Space
+    cache: CachedEmbedder | None
+
+
+async def run(config: Config) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; returns when everything is closed.
+
+    Raises DataDirectoryBusy, StoreUnavailable, StoreFull, ModelUnavailable when it cannot start.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with serving(config):
+        await stop.wait()
+        _log.info("draining")
+
+
+@asynccontextmanager
+async def serving(config: Config) -> AsyncIterator[None]:
+    """A sidecar that serves inside the block and drains at its end."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(DataDirectory.open(config.data_dir))
+        stores = await _open_stores(config, stack)
+        sessions, tokenizer = await _open_sessions(config, stack)
+        services = await _services(config, stores, sessions, tokenizer, stack)
+        server = Server(_server_settings(config), services)
+        await server.start()
+        _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
+        try:
+            yield
+        finally:
+            await server.drain(config.drain_grace)
+    _log.info("stopped")
+
+
+async def verify(config: Config, repair: bool) -> Sequence[Finding]:
+    """Compare ledger, graph, vectors and keywords; with `repair`, rebuild what differs from the ledger.
+
+    Raises DataDirectoryBusy while a sidecar runs on the same data directory.
+    """
+    async with AsyncExitStack() as stack:
+        stack.enter_context(DataDirectory.open(config.data_dir))
+        stores = await _open_stores(config, stack)
+        await stores.projector.wait_until_caught_up()
+        check = Verification(
+            stores.ledger,
+            stores.codec,
+            stores.graph,
+            stores.projector,
+            stores.indexes,
+            stores.snapshots,
+            stores.space,
+        )
+        return [finding async for finding in check(repair)]
+
+
+async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
+    codec = ProtobufEventCodec()
+    ledger = await SqliteLedger.open(config.data_dir, codec)
+    stack.push_async_callback(ledger.close)
+    graph = await KuzuGraph.open(
+        config.data_dir / "graph", config.graph.engine, config.graph.buffer_pool_mb * MEBIBYTE
+    )
+    stack.push_async_callback(graph.close)
+    if graph.rebuilt:
+        _log.warning("the graph was set aside and is rebuilt from the ledger", extra={"reason": graph.rebuilt})
+    projector = GraphProjector(graph, ledger)
+    await projector.start()
+    stack.push_async_callback(projector.close)
+    indexes = HnswVectorIndexes(HnswSettings(crossover=config.vectors.crossover))
+    stack.push_async_callback(indexes.close)
+    embedder, model, dimensions = await _open_embedder(config, stack)
+    cache = None
+    if embedder is not None and config.embedding.cache_mb:
+        embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
+    space = Space(model, dimensions, embedder, WRITE_MODEL_TIMEOUT)
+    snapshots = SnapshotFiles(config.data_dir / "resident")
+    return Stores(ledger, codec, graph, projector, indexes, snapshots, space, cache)
+
+
+async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedder | None, str, int]:
+    """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors."""
+    settings = config.embedding
+    if settings.provider in PROVIDERS:
+        local = local_embedder(settings.provider)
+        stack.push_async_callback(local.close)
+        await local.load()
+        return local, local.model, local.dimensions
+    if settings.provider == "openai":
+        remote = OpenAIEmbedder(
+            OpenAISettings(
+                model=settings.model,
+                api_key=settings.api_key,
+                base_url=settings.base_url,
+                dimensions=settings.dimensions or None,
+                max_batch=settings.batch,
+                timeout=settings.timeout,
+            )
+        )
+        stack.push_async_callback(remote.close)
+        await remote.load()
+        return remote, remote.model, remote.dimensions
+    return None, settings.model or settings.provider, settings.dimensions or 1
+
+
+async def _open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionStore, Tokenizer]:
+    url = config.redis.connection_url
+    if not url:
+        server = await ValkeyServer.start(config.data_dir / "sessions", config.redis.maxmemory_mb * MEBIBYTE)
+        stack.push_async_callback(server.stop)
+        if server.set_aside:
+            _log.warning("the sessions' file was set aside", extra={"reason": server.set_aside})
+        url = server.url
+    store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file))
+    stack.push_async_callback(store.close)
+    tokenizer = QuicktokTokenizer(config.tokenizer)
+    tokenizer.load(config.tokenizer)
+    return store, tokenizer
+
+
+async def _services(
+    config: Config, stores: Stores, store: SessionStore, tokenizer: Tokenizer, stack: AsyncExitStack
+) -> Services:
+    clock = SystemClock()
+    ids = TimeOrderedIds(clock)
+
+    def committed(_: Resident, entries: Sequence[Entry]) -> None:
+        stores.projector.publish(entries)
+
+    hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
+    max_bytes = config.resident.max_mb * MEBIBYTE
+    residency = Residency(hydration, stores.ledger, clock, ids, max_bytes, committed)
+    stack.push_async_callback(residency.close)
+    backlog = EmbeddingBacklog(residency, stores.space)
+    backlog.start()
+    stack.push_async_callback(backlog.close)
+    preparing = Preparing(stores.space)
+    profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
+    embeds = stores.space.embeds or config.embedding.provider == "client"
+    return Services(
+        remember=Remember(residency, preparing, backlog),
+        memories=Memories(residency, stores.ledger, stores.snapshots, preparing, stores.space, backlog, clock),
+        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT),
+        sessions=Sessions(store, tokenizer, clock, ids),
+        info=Info(
+            ServerInfo(
+                version=__version__,
+                embedding_model=stores.space.model if embeds else "",
+                embedding_dimensions=stores.space.dimensions if embeds else 0,
+                tokenizers=tokenizer.names,
+                default_namespace=config.namespace,
+                graph_engine=config.graph.engine,
+            )
+        ),
+        health=Health(stores.ledger, stores.graph),
+    )

@@ -1,0 +1,122 @@
+"""The parser, with a flag for every setting except secrets, made from the settings themselves."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from memsidecar import config as config_module
+from memsidecar.command.settings import FILE_VARIABLE, flag_of, variable_of
+from memsidecar.command.values import accepted, shown
+from memsidecar.config import Setting, settings
+
+Parser = argparse.ArgumentParser
+
+# (name, one line, whether it reads the configuration, flags of its own)
+COMMANDS: tuple[tuple[str, str, bool, Callable[[Parser], None]], ...] = (
+    ("serve", "run the sidecar until SIGTERM", True, lambda parser: None),
+    ("config", "print the effective configuration and where each value comes from", True, lambda p: _json(p)),
+    ("doctor", "check this machine and say how to fix what is wrong", True, lambda p: _json(p)),
+    ("verify", "compare graph, vectors and keywords with the ledger", True, lambda p: _verify(p)),
+    ("demo", "play a conversation and show what is recalled", True, lambda parser: None),
+    ("version", "print the versions that a bug report needs", False, lambda parser: None),
+)
+
+DESCRIPTION = "The memory that runs beside an AI agent: a gRPC sidecar over a ledger, a graph and vectors."
+
+EPILOG = f"""\
+Every setting can be given as a flag (--embedding.provider e5), as an environment variable
+(MEMSIDECAR_EMBEDDING_PROVIDER=e5) or in a YAML file (--config FILE or {FILE_VARIABLE}); flags win over variables,
+variables over the file. `memsidecar serve --help` lists them all.
+
+exit codes:
+  0    done, nothing wrong
+  1    a problem was found, or the command failed
+  2    wrong flag or wrong configuration
+  75   try again later: the data directory is in use, or a store does not answer
+"""
+
+
+def parser() -> Parser:
+    """The parser of the whole command line. `command` in its result is a name from COMMANDS or None."""
+    raw = argparse.RawDescriptionHelpFormatter
+    top = Parser("memsidecar", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw, allow_abbrev=False)
+    top.add_argument("--version", action="store_true", help="print the version")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, summary, configured, own_flags in COMMANDS:
+        sub = commands.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+        )
+        own_flags(sub)
+        if configured:
+            sub.usage = f"memsidecar {name} [-h] [options] [settings]"
+            _settings_flags(sub)
+    return top
+
+
+def flags_given(arguments: argparse.Namespace) -> dict[str, str]:
+    """The settings that the command line sets: text by key."""
+    return {key: text for key in settings() if isinstance(text := getattr(arguments, key, None), str)}
+
+
+@cache
+def documentation() -> Mapping[str, str]:
+    """What stands under each field in config.py, by key; of each section, by its name."""
+    classes = {
+        node.name: node for node in ast.parse(inspect.getsource(config_module)).body if isinstance(node, ast.ClassDef)
+    }
+    texts: dict[str, str] = {}
+
+    def read(section: str, name: str) -> None:
+        texts[section] = ast.get_docstring(classes[name]) or ""
+        key = ""
+        for node in classes[name].body:
+            match node:
+                case ast.AnnAssign(target=ast.Name(id=field), annotation=ast.Name(id=kind)) if (
+                    kind in classes and not section
+                ):
+                    read(field, kind)
+                    key = ""
+                case ast.AnnAssign(target=ast.Name(id=field)):
+                    key = f"{section}.{field}" if section else field
+                case ast.Expr(value=ast.Constant(value=str(text))) if key:
+                    texts[key] = " ".join(text.split())
+                case _:
+                    key = ""
+
+    read("", "Config")
+    return texts
+
+
+def _settings_flags(sub: Parser) -> None:
+    sub.add_argument("--config", metavar="FILE", dest="config_file", default="", help="YAML file with settings")
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for key, setting in settings().items():
+        if setting.section not in groups:
+            groups[setting.section] = sub.add_argument_group(
+                setting.section or "settings", documentation()[setting.section] if setting.section else None
+            )
+        if setting.secret:
+            continue
+        flag = groups[setting.section].add_argument(
+            flag_of(setting), dest=key, metavar=accepted(setting), help=_help(setting)
+        )
+        if setting.kind is bool:  # `--reflection` alone means true
+            flag.nargs, flag.const = "?", "true"
+
+
+def _help(setting: Setting) -> str:
+    text = documentation()[setting.key]
+    return f"{text} [{shown(setting, setting.default)}; {variable_of(setting)}]".replace("%", "%%")
+
+
+def _json(sub: Parser) -> None:
+    sub.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _verify(sub: Parser) -> None:
+    _json(sub)
+    sub.add_argument("--repair", action="store_true", help="rebuild from the ledger what differs from it")

@@ -1,0 +1,1 @@
+"""What `memsidecar doctor` looks at: one small function a check."""

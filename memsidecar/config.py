@@ -1,0 +1,300 @@
+"""Everything that can be configured: one frozen value, made once at start by command/settings.py and handed down.
+
+The text under a field is its help on the command line. A default of "" or 0 that means "off" or "worked out" says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_type_hints
+from urllib.parse import quote, urlsplit, urlunsplit
+
+# A Unix socket's address holds 108 bytes, the closing NUL among them.
+MAX_SOCKET_PATH_BYTES: Final = 107
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Marks a number that must lie between `low` and `high`, both included. `unit` is for the help only."""
+
+    low: float
+    high: float
+    unit: str = ""
+
+
+SECRET: Final = "secret"
+"""Marks a text that is never printed or logged, and that no flag sets: any user can read another's command line."""
+
+URL: Final = "url"
+"""Marks a URL that may hold a password, which is masked when it is printed."""
+
+OCTAL: Final = "octal"
+"""Marks a number that is written in octal, as chmod takes it."""
+
+Port = Annotated[int, Within(0, 65_535)]
+Mebibytes = Annotated[int, Within(1, 1_048_576, "MiB")]
+Seconds = Annotated[float, Within(0, 3_600, "s")]
+Secret = Annotated[str, SECRET]
+Url = Annotated[str, URL]
+Mode = Annotated[int, OCTAL, Within(0o600, 0o777)]
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where agents connect."""
+
+    socket: str = ""
+    """Path of the Unix socket. Empty: memsidecar.sock in the data directory, which is right beside one agent on a
+    laptop; in a pod it is on the volume that the containers share."""
+    socket_mode: Mode = 0o660
+    """Permissions of the socket: its owner and its group may connect, nobody else."""
+    socket_group: str = ""
+    """Group (name or number) that owns the socket. Empty: the process's own group."""
+    tcp_host: str = "127.0.0.1"
+    """Address of the TCP port. Loopback only by default, because TCP has no file permissions."""
+    tcp_port: Port = 0
+    """TCP port for agents. 0: none; the socket is the safer way in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The gRPC health service on a port of its own."""
+
+    host: str = "0.0.0.0"
+    """All addresses by default: the kubelet probes the pod's address and reaches neither a socket nor 127.0.0.1."""
+    port: Port = 50_552
+    """Health port, the same whatever agents connect to. 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is refused early, so that memory use stays bounded."""
+
+    max_concurrent_rpcs: Annotated[int, Within(1, 100_000)] = 256
+    """Calls in progress, streams among them; more are refused with RESOURCE_EXHAUSTED. 256 of the largest messages
+    (4 MiB) are 1 GiB."""
+    max_streams: Annotated[int, Within(1, 100_000)] = 64
+    """Open streams among those calls, so that forgotten streams cannot lock out short calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The graph, a projection of the ledger."""
+
+    engine: Literal["kuzu", "ladybug"] = "kuzu"
+    """Graph engine. ladybug is kuzu's maintained fork: pip install 'memsidecar[ladybug]'. Changing it rebuilds the
+    graph from the ledger."""
+    buffer_pool_mb: Mebibytes = 256
+    """The engine's page cache. Its own default is 80 % of the machine, which a sidecar must not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vector index, a projection of the ledger."""
+
+    crossover: Annotated[int, Within(1, 10_000_000)] = 20_000
+    """Vectors in one partition above which hnswlib is used. Exact search of 20,000 x 384 takes about a millisecond,
+    and finds everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """The users whose memory is held ready for recall."""
+
+    max_mb: Mebibytes = 512
+    """Memory for them all; the least recently used leave first. At 4 KB a memory this holds some 130,000 memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """What turns text into vectors."""
+
+    provider: Literal["use", "e5", "use+e5", "openai", "client", "none"] = "use"
+    """use: local, 2 ms a text, any machine. e5: local, 20 ms a text, recalls better, needs AVX2 on x86. use+e5: both
+    in one vector. openai: any server with that API. client: agents send vectors. none: recall by words and graph."""
+    model: str = ""
+    """Model name for openai, or the name that clients' vectors go by. Empty: the local provider's own."""
+    dimensions: Annotated[int, Within(0, 16_384)] = 0
+    """Size of the vectors. 0: the model's own. client must say it."""
+    base_url: str = "https://api.openai.com/v1"
+    """Address of the OpenAI-compatible server."""
+    api_key: Secret = field(default="", repr=False)
+    """Key of that server. Empty: none is sent, for servers without keys."""
+    api_key_file: str = ""
+    """File that holds the key, such as a mounted Secret."""
+    timeout: Annotated[float, Within(0.1, 600, "s")] = 20.0
+    """Seconds for one attempt. A batch on a busy CPU server takes several."""
+    cache_mb: Annotated[int, Within(0, 65_536, "MiB")] = 64
+    """Memory for vectors of texts seen before, about 40,000 of 384 numbers. 0: no cache."""
+    batch: Annotated[int, Within(1, 2_048)] = 256
+    """Texts in one request to the server. 2,048 is OpenAI's own limit; some servers take far fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redis:
+    """Where sessions live."""
+
+    url: Url = field(default="", repr=False)
+    """redis://, rediss:// or unix:// URL, which may hold a password. Empty: a private server in the data directory."""
+    cluster: bool = False
+    """Whether the URL is of a Redis Cluster."""
+    ca_file: str = ""
+    """PEM file with the authorities that may sign the server's certificate. Empty: the system's."""
+    username: str = ""
+    """ACL user. Empty: the URL's, or the default user."""
+    password: Secret = field(default="", repr=False)
+    """Password of that user. Empty: the URL's, or none."""
+    password_file: str = ""
+    """File that holds the password, such as a mounted Secret."""
+    maxmemory_mb: Mebibytes = 128
+    """Memory for the private server's data. When it is full, writes to sessions are refused; nothing is dropped."""
+
+    @property
+    def connection_url(self) -> str:
+        """The URL with `username` and `password` in it; "" for the private server."""
+        if not self.url or not (self.username or self.password):
+            return self.url
+        parts = urlsplit(self.url)
+        user = quote(self.username, safe="") if self.username else parts.username or ""
+        password = quote(self.password, safe="") if self.password else parts.password or ""
+        host = parts.netloc.rpartition("@")[2]
+        return urlunsplit(parts._replace(netloc=f"{user}:{password}@{host}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Lines on standard error. They never hold memory text, vectors or secrets."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severe lines to write. info is one line for each start, stop and problem, and none for a healthy call."""
+    format: Literal["auto", "json", "text"] = "auto"
+    """json for log collectors, text for people. auto: text on a terminal, else json."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """memsidecar"""
+
+    data_dir: Path = Path("~/.local/share/memsidecar")
+    """Where everything is kept: a real, local filesystem. One process at a time may own it."""
+    namespace: str = "default"
+    """Namespace of requests that name none: one agent on one machine need not know about tenants."""
+    token: Secret = field(default="", repr=False)
+    """Bearer token that agents must send. Empty: none, whoever may open the socket may call."""
+    token_file: str = ""
+    """File that holds the token, such as a mounted Secret."""
+    reflection: bool = False
+    """Whether gRPC reflection describes the API to whoever connects. Off: it is for development."""
+    drain_grace: Seconds = 8.0
+    """Seconds that calls in progress get to finish after SIGTERM. With 2 s for closing the stores it stays under 10."""
+    tokenizer: str = "o200k"
+    """Encoding that counts tokens when a request names no model: that of current OpenAI models."""
+    listen: Listen = field(default_factory=Listen)
+    health: Health = field(default_factory=Health)
+    limits: Limits = field(default_factory=Limits)
+    graph: Graph = field(default_factory=Graph)
+    vectors: Vectors = field(default_factory=Vectors)
+    resident: Resident = field(default_factory=Resident)
+    embedding: Embedding = field(default_factory=Embedding)
+    redis: Redis = field(default_factory=Redis)
+    log: Log = field(default_factory=Log)
+
+    def __post_init__(self) -> None:
+        # Absolute once and for all: a relative path means another place after a change of directory.
+        object.__setattr__(self, "data_dir", _absolute(self.data_dir))
+
+    @property
+    def socket_path(self) -> Path:
+        """Where the Unix socket is, whether it was named or worked out."""
+        return _absolute(Path(self.listen.socket)) if self.listen.socket else self.data_dir / "memsidecar.sock"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be configured. `kind` is its type without the markers; `section` is "" at the top."""
+
+    section: str
+    name: str
+    kind: Any
+    markers: tuple[Any, ...]
+    default: Any
+
+    @property
+    def key(self) -> str:
+        """As in the file's structure and in messages: `embedding.base_url`."""
+        return f"{self.section}.{self.name}" if self.section else self.name
+
+    @property
+    def secret(self) -> bool:
+        return SECRET in self.markers
+
+    @property
+    def within(self) -> Within | None:
+        return next((marker for marker in self.markers if isinstance(marker, Within)), None)
+
+
+@cache
+def settings() -> Mapping[str, Setting]:
+    """Every setting by its key, in the order of the classes above."""
+    found = {}
+    for section, cls in _classes():
+        hints = get_type_hints(cls, include_extras=True)
+        for each in fields(cls):
+            hint = hints[each.name]
+            if is_dataclass(hint):
+                continue
+            markers = getattr(hint, "__metadata__", ())
+            kind = hint.__origin__ if markers else hint
+            setting = Setting(section, each.name, kind, markers, each.default)
+            found[setting.key] = setting
+    return found
+
+
+def value_of(config: Config, setting: Setting) -> Any:
+    """What `config` holds for it."""
+    return getattr(getattr(config, setting.section) if setting.section else config, setting.name)
+
+
+def build(values: Mapping[str, Any]) -> Config:
+    """A Config of values by key; what is missing keeps its default. Raises KeyError for a key that is none."""
+    by_section: dict[str, dict[str, Any]] = {section: {} for section, _ in _classes()}
+    for key, value in values.items():
+        setting = settings()[key]
+        by_section[setting.section][setting.name] = value
+    sections = {section: cls(**by_section[section]) for section, cls in _classes() if section}
+    return Config(**by_section[""], **sections)
+
+
+def contradictions(config: Config) -> Iterator[tuple[str, str]]:
+    """(key, problem) for values that are fine alone and not together."""
+    if (length := len(os.fsencode(config.socket_path))) > MAX_SOCKET_PATH_BYTES:
+        yield (
+            "listen.socket",
+            f"{config.socket_path} has {length} bytes, and a Unix socket's path at most {MAX_SOCKET_PATH_BYTES}; set "
+            "listen.socket to a shorter path, such as /run/memsidecar/memsidecar.sock",
+        )
+    if config.listen.tcp_port and config.listen.tcp_port == config.health.port:
+        yield "listen.tcp_port", f"{config.listen.tcp_port} is the health port, too; choose another"
+    if config.embedding.provider == "openai" and not config.embedding.model:
+        yield "embedding.model", "embedding.provider is openai, which needs a model such as text-embedding-3-small"
+    if config.embedding.provider == "client" and not config.embedding.dimensions:
+        yield "embedding.dimensions", "embedding.provider is client, which needs the size of the vectors"
+    if not config.namespace:
+        yield "namespace", "must not be empty"
+
+
+def _absolute(path: Path) -> Path:
+    expanded = os.path.expanduser(path)  # noqa: PTH111  Path.expanduser raises where there is no home directory
+    return Path(expanded).absolute()
+
+
+def _classes() -> Iterator[tuple[str, Any]]:
+    yield "", Config
+    hints = get_type_hints(Config)
+    for each in fields(Config):
+        if is_dataclass(hints[each.name]):
+            yield each.name, hints[each.name]

@@ -1,0 +1,39 @@
+"""When two memories are the same, and what makes one of two sources."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure, Provenance
+from memsidecar.domain.text import entity_key, normalise
+
+# 16 bytes of SHA-256: a collision within one partition is out of reach, and a row stays small.
+DIGEST_BYTES = 16
+
+
+def digest_of(body: Body, agent: str) -> bytes:
+    """The hash that equal content shares: kind, agent and what the body says, as `normalise` sees it.
+
+    The same words said by two people are two memories; said twice by one they are one memory with two sources.
+    """
+    parts: tuple[str, ...]
+    match body:
+        case Fact(statement=text, subject=subject, predicate=predicate):
+            value = body.object_entity or body.object_text or body.object_value
+            parts = ("fact", subject, normalise(predicate), normalise(value), normalise(text))
+        case Preference(statement=text, topic=topic, value=value, polarity=polarity, subject=subject):
+            sign = "+" if polarity > 0 else "-" if polarity < 0 else "0"
+            parts = ("preference", subject, normalise(topic), normalise(value), sign, normalise(text))
+        case Entity(display_name=name):
+            parts = ("entity", entity_key(name) or normalise(name))
+        case Episode(text=text, speaker=speaker, title=title):
+            parts = ("episode", normalise(speaker), normalise(title), normalise(text))
+        case Procedure(statement=text, title=title, steps=steps):
+            parts = ("procedure", normalise(title), normalise(text), *map(normalise, steps))
+    joined = "\x1f".join((agent, *parts))
+    return sha256(joined.encode()).digest()[:DIGEST_BYTES]
+
+
+def adds_evidence(known: tuple[Provenance, ...], source: Provenance | None) -> bool:
+    """Whether a source says something that the known ones do not: another session, message, document or moment."""
+    return source is not None and source not in known

@@ -1,0 +1,133 @@
+"""The keyword index of one partition: BM25 over rows (0, 1, 2 ...), appended to, searched with numpy.
+
+Own code, because the score is part of the ranking: it is summed with cosines, so it is normalised by the question's own
+idf mass instead of by the best hit (quality.md, point 3). Sources: Robertson & Zaragoza, "The Probabilistic Relevance
+Framework: BM25 and Beyond" (2009); idf as in Lucene, ln(1 + (N - df + 0.5) / (df + 0.5)), never negative.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1 = 1.2
+B = 0.75
+# A posting is a row and a term count in one 32-bit number: 16.7 million rows, counts up to 255.
+_COUNT_BITS = 8
+MAX_ROWS = 1 << (32 - _COUNT_BITS)
+_MAX_COUNT = (1 << _COUNT_BITS) - 1
+_MAX_LENGTH = 0xFFFF
+
+
+class KeywordIndex:
+    """Postings of every term. Rows come in increasing order; a removed row is the caller's to mask out."""
+
+    def __init__(self) -> None:
+        self._postings: dict[str, array[int]] = {}
+        self._lengths = array("H")
+        self._documents = 0
+        self._total_length = 0
+        self._entries = 0
+
+    def add(self, row: int, terms: Sequence[str]) -> None:
+        """Index a row's terms (repeats count). Rows without a call in between count as empty."""
+        if not len(self._lengths) <= row < MAX_ROWS:
+            raise ValueError(f"row {row} is out of order")
+        self._lengths.extend([0] * (row - len(self._lengths)))
+        self._lengths.append(min(len(terms), _MAX_LENGTH))
+        self._documents += bool(terms)
+        self._total_length += len(terms)
+        head = row << _COUNT_BITS
+        postings = self._postings
+        for term, count in Counter(terms).items():
+            entry = head | min(count, _MAX_COUNT)
+            known = postings.get(term)
+            if known is None:
+                postings[term] = array("I", (entry,))
+            else:
+                known.append(entry)
+            self._entries += 1
+
+    @property
+    def rows(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, estimated: 4 bytes a posting with slack, and about 180 a distinct term."""
+        return self._entries * 5 + len(self._postings) * 180 + len(self._lengths) * 2
+
+    def idf(self, term: str) -> float:
+        """Inverse document frequency; that of a term never seen is the highest."""
+        known = self._postings.get(term)
+        seen = len(known) if known is not None else 0
+        return math.log1p((self._documents - seen + 0.5) / (seen + 0.5))
+
+    def scores(self, terms: Sequence[str], rows: int) -> NDArray[np.float32]:
+        """BM25 of rows 0..rows-1 divided by the idf mass of the question's terms: 0 to K1 + 1, and 1.0 is about
+        "every term once". Terms never seen weigh too, so that a question about something unknown scores low."""
+        result = np.zeros(rows, dtype=np.float32)
+        mass = sum(self.idf(term) for term in terms)
+        if mass <= 0.0 or not self._documents:
+            return result
+        lengths = np.frombuffer(self._lengths, dtype=np.uint16)
+        average = self._total_length / self._documents
+        for term in terms:
+            known = self._postings.get(term)
+            if known is None:
+                continue
+            entries = np.frombuffer(known, dtype=np.uint32)
+            found = entries >> _COUNT_BITS
+            counts = (entries & _MAX_COUNT).astype(np.float32)
+            saturation = counts + K1 * (1.0 - B + B * (lengths[found] / np.float32(average)))
+            result[found] += np.float32(self.idf(term) / mass * (K1 + 1.0)) * counts / saturation
+        return result
+
+    def terms_by_row(self) -> dict[int, dict[str, int]]:
+        """Every row's terms with their counts, to compare two indexes; slow."""
+        found: dict[int, dict[str, int]] = {}
+        for term, entries in self._postings.items():
+            for entry in entries:
+                found.setdefault(entry >> _COUNT_BITS, {})[term] = entry & _MAX_COUNT
+        return found
+
+    def dump(self) -> Mapping[str, NDArray[np.generic]]:
+        """The index as flat arrays, for a snapshot."""
+        terms = list(self._postings)
+        sizes = np.fromiter((len(self._postings[t]) for t in terms), dtype=np.uint32, count=len(terms))
+        entries = np.empty(int(sizes.sum()), dtype=np.uint32)
+        start = 0
+        for term in terms:
+            block = self._postings[term]
+            entries[start : start + len(block)] = block
+            start += len(block)
+        return {
+            "terms": np.frombuffer("\n".join(terms).encode(), dtype=np.uint8),
+            "sizes": sizes,
+            "entries": entries,
+            "lengths": np.array(self._lengths, dtype=np.uint16),
+        }
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[np.generic]]) -> KeywordIndex:
+        """The index that `dump` wrote."""
+        index = cls()
+        joined = arrays["terms"].tobytes().decode()
+        terms = joined.split("\n") if joined else []
+        entries = arrays["entries"].tobytes()
+        start = 0
+        for term, size in zip(terms, arrays["sizes"].tolist(), strict=True):
+            block = array("I")
+            block.frombytes(entries[start : start + 4 * size])
+            index._postings[term] = block
+            start += 4 * size
+        index._lengths.frombytes(arrays["lengths"].tobytes())
+        index._documents = int(np.count_nonzero(arrays["lengths"]))
+        index._total_length = int(arrays["lengths"].sum(dtype=np.int64))
+        index._entries = len(entries) // 4
+        return index

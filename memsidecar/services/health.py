@@ -1,0 +1,29 @@
+"""Whether this process can do its work: its own stores only, so that a slow model never takes a pod out."""
+
+from __future__ import annotations
+
+import asyncio
+
+from memsidecar.domain.errors import SidecarError
+from memsidecar.ports.graph import GraphStore
+from memsidecar.ports.ledger import Ledger
+
+# A store that has not answered a trivial read by then is not one to send requests to.
+TIMEOUT = 2.0
+
+
+class Health:
+    def __init__(self, ledger: Ledger, graph: GraphStore) -> None:
+        self._ledger, self._graph = ledger, graph
+
+    async def ready(self) -> tuple[str, ...]:
+        """The names of own stores that do not answer; empty means ready. The session store does not count."""
+        checks = {"ledger": self._ledger.check, "graph": self._graph.check}
+        failed = []
+        for name, check in checks.items():
+            try:
+                async with asyncio.timeout(TIMEOUT):
+                    await check()
+            except (SidecarError, TimeoutError):
+                failed.append(name)
+        return tuple(failed)

@@ -1,0 +1,181 @@
+"""Long-term memory by name: create, read, list, change, delete, history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from memsidecar.domain import decide
+from memsidecar.domain.decide import Decision
+from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
+from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
+from memsidecar.domain.events import Entry, Vectors
+from memsidecar.domain.identity import digest_of
+from memsidecar.domain.indexed_text import embedded_text
+from memsidecar.domain.limits import MAX_MEMORY_ID_CHARS
+from memsidecar.domain.memory import Memory
+from memsidecar.domain.mentions import Mention
+from memsidecar.domain.recall import Filter
+from memsidecar.domain.scope import Partition, Scope, resource_name
+from memsidecar.ports.ledger import Ledger
+from memsidecar.ports.runtime import Clock
+from memsidecar.ports.snapshots import Snapshots
+from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.residency import Residency
+from memsidecar.services.resident.filtering import matching
+from memsidecar.services.writing import Answer
+
+_MEMORY_ID = re.compile(rf"[A-Za-z0-9._~-]{{1,{MAX_MEMORY_ID_CHARS}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write left; `memory` is None after a purge."""
+
+    memory: Memory | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """`next` continues the list when passed back as `after`; None at the end."""
+
+    memories: tuple[Memory, ...]
+    next: int | None
+
+
+class Memories:
+    def __init__(
+        self,
+        residency: Residency,
+        ledger: Ledger,
+        snapshots: Snapshots,
+        preparing: Preparing,
+        space: Space,
+        backlog: EmbeddingBacklog,
+        clock: Clock,
+    ) -> None:
+        self._residency, self._ledger, self._snapshots = residency, ledger, snapshots
+        self._preparing, self._space, self._backlog, self._clock = preparing, space, backlog, clock
+
+    async def create(self, partition: Partition, draft: Draft, memory_id: str, request: Request) -> Written:
+        """Store exactly the memory given. Raises AlreadyExists, InvalidField, DimensionMismatch."""
+        if memory_id and not _MEMORY_ID.fullmatch(memory_id):
+            raise InvalidField("memory_id", f"must be 1 to {MAX_MEMORY_ID_CHARS} of a-z, A-Z, 0-9, '.', '_', '~', '-'")
+        (found,) = await self._preparing([draft], embed=True)
+
+        def command(decision: Decision) -> list[Outcome]:
+            chosen = memory_id or decision.new_id()
+            memory = decide.create(decision, draft, found.mentions, found.vectors, chosen)
+            return [Outcome(Action.CREATED, memory, "created")]
+
+        loaded = await self._residency.get(partition)
+        terms = {digest_of(draft.body, draft.agent): found.terms}
+        return self._written(partition, await loaded.writer.submit(command, request, terms))
+
+    async def get(self, partition: Partition, memory_id: str) -> Memory:
+        """The newest version, also of a deleted memory. Raises NotFound."""
+        memory = (await self._residency.get(partition)).resident.memory(memory_id)
+        if memory is None:
+            raise NotFound(resource_name(partition, "memories", memory_id))
+        return self._seen_now(memory)
+
+    async def get_many(self, names: Sequence[tuple[Partition, str]]) -> tuple[Memory, ...]:
+        """All of them, in order; NotFound names the first that is missing."""
+        return tuple([await self.get(partition, memory_id) for partition, memory_id in names])
+
+    async def list(self, scope: Scope, wanted: Filter, newest_first: bool, after: int | None, limit: int) -> MemoryPage:
+        """A page in the order of creation. While others write, no memory is left out or given twice."""
+        resident = (await self._residency.get(scope.partition)).resident
+        mask = matching(resident, scope, wanted, self._clock.now())
+        births: Any = resident.columns["birth"]
+        if after is not None:
+            mask &= births < after if newest_first else births > after
+        rows = np.flatnonzero(mask)
+        found = births[rows]
+        # One more than asked for, to know whether this is the end.
+        chosen = rows[np.argsort(-found if newest_first else found, kind="stable")[: limit + 1]]
+        memories = tuple(self._seen_now(resident.records.get(row)) for row in chosen[:limit].tolist())
+        more = len(chosen) > limit
+        return MemoryPage(memories, int(births[chosen[limit - 1]]) if more else None)
+
+    async def position(self, partition: Partition, memory_id: str) -> int:
+        """Where a list continues after this memory: for a page that ends early."""
+        resident = (await self._residency.get(partition)).resident
+        row = resident.lookup.rows.get(memory_id)
+        if row is None:
+            raise NotFound(resource_name(partition, "memories", memory_id))
+        births: Any = resident.columns["birth"]
+        return int(births[row])
+
+    async def update(self, partition: Partition, memory_id: str, patch: Patch, request: Request) -> Written:
+        """Change fields and record a revision. Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch."""
+        loaded = await self._residency.get(partition)
+        known = loaded.resident.memory(memory_id)
+        found: tuple[Mention, ...] | None = None
+        vectors: Vectors | None = self._space.check(patch.vectors) if patch.vectors is not None else None
+        if known is not None and (body := decide.patched_body(known, patch.changes)) != known.body:
+            found, _ = await self._preparing.read(body)
+            if vectors is None and embedded_text(body) != embedded_text(known.body):
+                (prepared,) = await self._preparing([Draft(body)], embed=True)
+                vectors = prepared.vectors
+        patch = replace(patch, vectors=vectors)
+
+        def command(decision: Decision) -> list[Outcome]:
+            memory = decide.update(decision, memory_id, patch, found)
+            return [Outcome(Action.CREATED, memory, "updated")]
+
+        return self._written(partition, await loaded.writer.submit(command, request))
+
+    async def delete(
+        self, partition: Partition, memory_id: str, etag: str, purge: bool, reason: str, request: Request
+    ) -> Written:
+        """Soft-delete, or purge: gone from ledger, vectors, keywords and snapshot when this returns, and from the
+        graph as soon as it has followed. Raises NotFound, EtagMismatch."""
+        loaded = await self._residency.get(partition)
+
+        def command(decision: Decision) -> list[Outcome | None]:
+            if purge:
+                decide.purge(decision, memory_id, etag, reason)
+                return [None]
+            return [Outcome(Action.CREATED, decide.delete(decision, memory_id, etag, reason), "deleted")]
+
+        answer = await loaded.writer.submit(command, request)
+        if purge:
+            # A snapshot holds the words; the ledger is enough to build another.
+            await self._snapshots.drop(partition)
+        return self._written(partition, answer)
+
+    async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
+        """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""
+        loaded = await self._residency.get(partition)
+
+        def command(decision: Decision) -> list[Outcome]:
+            return [Outcome(Action.CREATED, decide.undelete(decision, memory_id), "restored")]
+
+        return self._written(partition, await loaded.writer.submit(command, request))
+
+    async def history(self, partition: Partition, memory_id: str, before: int | None, limit: int) -> Sequence[Entry]:
+        """The ledger's entries about a memory, newest first, purges included. Raises NotFound for one never seen."""
+        entries = await self._ledger.history(partition, memory_id, before or 2**62, limit)
+        if not entries and before is None:
+            raise NotFound(resource_name(partition, "memories", memory_id))
+        return entries
+
+    def _seen_now(self, memory: Memory) -> Memory:
+        state = memory.state_at(self._clock.now())
+        return memory if state is memory.state else replace(memory, state=state)
+
+    def _written(self, partition: Partition, answer: Answer) -> Written:
+        (result,) = answer.results or (None,)
+        if isinstance(result, SidecarError):
+            raise result
+        loaded = self._residency.peek(partition)
+        if loaded is not None and loaded.resident.due:
+            self._backlog.notice(partition)
+        return Written(result.memory if result is not None else None, answer.revision)

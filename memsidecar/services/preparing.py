@@ -1,0 +1,119 @@
+"""The work of a write that needs no partition: names, tokens, vectors. Done before any lock is held."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memsidecar.domain.draft import Draft
+from memsidecar.domain.errors import DimensionMismatch, ModelUnavailable
+from memsidecar.domain.events import Vectors
+from memsidecar.domain.indexed_text import embedded_text, indexed_text
+from memsidecar.domain.memory import Body
+from memsidecar.domain.mentions import Mention, find_mentions
+from memsidecar.domain.text import chunks
+from memsidecar.domain.tokens import tokens
+from memsidecar.ports.models import Embedder
+
+_log = logging.getLogger(__name__)
+
+# Texts of this length are tokenised on the loop (about 0.5 ms); longer ones in a thread.
+INLINE_CHARS = 4_000
+# Neighbouring chunks share this part of their length, so that a sentence on a border is whole in one of them (L5).
+CHUNK_OVERLAP = 0.15
+# Texts sent to the embedder in one call.
+EMBED_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What was found in a draft. `vectors` is None when they are still due."""
+
+    mentions: tuple[Mention, ...]
+    terms: list[str]
+    vectors: Vectors | None = None
+
+
+class Space:
+    """The embedding space of this store: its model, and the embedder, if there is one."""
+
+    def __init__(self, model: str, dimensions: int, embedder: Embedder | None, timeout: float) -> None:
+        self.model, self.dimensions, self._embedder, self._timeout = model, dimensions, embedder, timeout
+
+    @property
+    def embeds(self) -> bool:
+        return self._embedder is not None
+
+    def check(self, given: Vectors) -> Vectors:
+        """The caller's vectors as vectors of this space. Raises DimensionMismatch."""
+        if given.dimensions != self.dimensions or given.model not in ("", self.model):
+            raise DimensionMismatch(self.model, self.dimensions, given.model, given.dimensions)
+        return Vectors(self.model, given.rows)
+
+    async def embed_query(self, text: str) -> Vectors | None:
+        """One vector, None without an embedder. Raises ModelUnavailable."""
+        if self._embedder is None:
+            return None
+        return Vectors(self.model, await self._embedder.embed([text[: self._embedder.max_chars]]))
+
+    async def embed_bodies(self, bodies: Sequence[Body]) -> list[Vectors]:
+        """The chunk vectors of each body, in order. Raises ModelUnavailable, also when it takes too long."""
+        embedder = self._embedder
+        if embedder is None:
+            raise ModelUnavailable("none", "is not configured")
+        size = embedder.max_chars
+        pieces = [chunks(embedded_text(body), size, int(size * CHUNK_OVERLAP)) for body in bodies]
+        flat = [piece if piece.strip() else "." for group in pieces for piece in group]
+        try:
+            async with asyncio.timeout(self._timeout):
+                parts = [await embedder.embed(flat[i : i + EMBED_BATCH]) for i in range(0, len(flat), EMBED_BATCH)]
+        except TimeoutError as error:
+            raise ModelUnavailable(self.model, "took too long") from error
+        rows = np.concatenate(parts) if len(parts) != 1 else parts[0]
+        vectors, start = [], 0
+        for group in pieces:
+            vectors.append(Vectors(self.model, rows[start : start + len(group)]))
+            start += len(group)
+        return vectors
+
+
+class Preparing:
+    def __init__(self, space: Space) -> None:
+        self._space = space
+
+    async def __call__(self, drafts: Sequence[Draft], *, embed: bool) -> list[Prepared]:
+        """Names and tokens of every draft; its vectors, when the caller gave them, or `embed` and the model answers.
+
+        Raises DimensionMismatch for a caller's vectors that do not fit.
+        """
+        given = [self._space.check(d.embedding) if d.embedding is not None else None for d in drafts]
+        missing = [i for i, vectors in enumerate(given) if vectors is None]
+        if embed and missing and self._space.embeds:
+            try:
+                embedded = await self._space.embed_bodies([drafts[i].body for i in missing])
+                for i, made in zip(missing, embedded, strict=True):
+                    given[i] = made
+            except ModelUnavailable as error:
+                _log.warning("embedding postponed", extra={"memories": len(missing), "problem": str(error)})
+        prepared = []
+        for index, (draft, vectors) in enumerate(zip(drafts, given, strict=True)):
+            mentions, terms = await self.read(draft.body)
+            prepared.append(Prepared(mentions, terms, vectors))
+            if index % 8 == 7:
+                await asyncio.sleep(0)  # a batch of 256 would hold the loop for 20 ms
+        return prepared
+
+    async def read(self, body: Body) -> tuple[tuple[Mention, ...], list[str]]:
+        """The names and the tokens of a text; never holds the loop for long."""
+        text = indexed_text(body)
+        if len(text) > INLINE_CHARS:
+            return await asyncio.to_thread(_read, body, text)
+        return _read(body, text)
+
+
+def _read(body: Body, text: str) -> tuple[tuple[Mention, ...], list[str]]:
+    return find_mentions(embedded_text(body)), tokens(text)

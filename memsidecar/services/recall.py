@@ -1,0 +1,190 @@
+"""Recall: ask every tier, rank, answer; each tier may fail alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from memsidecar.domain.errors import ModelUnavailable, RevisionUnknown
+from memsidecar.domain.events import Matrix
+from memsidecar.domain.question import Analysis, analyse
+from memsidecar.domain.ranking import Profile, answer_confidence
+from memsidecar.domain.recall import Hit, Question, Recalled, Tier, TierOutcome, TierReport
+from memsidecar.domain.scope import Partition, Scope
+from memsidecar.ports.runtime import Clock
+from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.preparing import Space
+from memsidecar.services.residency import Residency
+from memsidecar.services.resident import Resident
+from memsidecar.services.search import Search
+
+# Hits whose speakers decide how far the answer can be relied on (quality.md, "Abstention").
+_CONFIDENCE_HITS = 10
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A question with what it means in each partition that it reads."""
+
+    question: Question
+    residents: list[tuple[Resident, Analysis]]
+    now: int
+    tiers: frozenset[Tier]
+    reports: dict[Tier, TierReport]
+
+
+class Recall:
+    def __init__(
+        self,
+        residency: Residency,
+        space: Space,
+        backlog: EmbeddingBacklog,
+        clock: Clock,
+        profile: Profile,
+        model_timeout: float,
+    ) -> None:
+        self._residency, self._space, self._backlog, self._clock = residency, space, backlog, clock
+        self._profile, self._model_timeout = profile, model_timeout
+
+    async def once(self, question: Question) -> Recalled:
+        """The best hits over all tiers. A tier that fails or runs out of time is reported, not an error.
+
+        Raises DimensionMismatch, RevisionUnknown, ModelUnavailable (when no tier could answer), LedgerDamaged.
+        """
+        plan = await self._plan(question)
+        vector = await self._vector(plan)
+        return self._answer(plan, vector)
+
+    async def stream(self, question: Question) -> AsyncIterator[Hit | TierReport | Recalled]:
+        """Hits as they are found, each once: by words and entities at once, by meaning when the model has answered.
+
+        The last item is the whole answer; its hits have all been sent. Raises as `once`.
+        """
+        plan = await self._plan(question)
+        sent: set[tuple[Partition, str]] = set()
+        first = plan.tiers - {Tier.VECTOR}
+        if question.embedding is None and Tier.VECTOR in plan.tiers and first:
+            embedding = asyncio.create_task(self._vector(plan), name="embed-question")
+            try:
+                early = self._answer(_with_tiers(plan, first), None)
+                for hit in early.hits:
+                    sent.add((hit.partition, hit.memory.id))
+                    yield hit
+                for report in early.reports:
+                    if report.tier in first:
+                        yield report
+                vector = await embedding
+            finally:
+                embedding.cancel()
+                await asyncio.gather(embedding, return_exceptions=True)
+        else:
+            vector = await self._vector(plan)
+        answer = self._answer(plan, vector)
+        for hit in answer.hits:
+            if (hit.partition, hit.memory.id) not in sent:
+                yield hit
+        for report in answer.reports:
+            if report.tier is Tier.VECTOR or not sent:
+                yield report
+        yield answer
+
+    async def _plan(self, question: Question) -> _Plan:
+        if question.embedding is not None:
+            question = replace(question, embedding=self._space.check(question.embedding))
+        scope = question.scope
+        partitions = [scope.partition]
+        if question.include_shared and scope.user:
+            partitions.append(Scope(scope.namespace).partition)
+        residents = []
+        for partition in partitions:
+            resident = (await self._residency.get(partition)).resident
+            if resident.due:
+                self._backlog.notice(partition)
+            analysis = analyse(question.text, resident.lookup.names(), resident.speakers())
+            residents.append((resident, analysis))
+        if question.min_revision is not None and residents[0][0].head.revision < question.min_revision:
+            raise RevisionUnknown(str(question.min_revision))
+        tiers = question.tiers or frozenset(Tier)
+        now = question.time if question.time is not None else self._clock.now()
+        return _Plan(question, residents, now, tiers, {})
+
+    async def _vector(self, plan: _Plan) -> Matrix | None:
+        """The question's vector; None, with a report, when the tier cannot answer."""
+        question = plan.question
+        if Tier.VECTOR not in plan.tiers:
+            return None
+        if question.embedding is not None:
+            given: Matrix = question.embedding.rows[0]
+            return given
+        text = plan.residents[0][1].embed_text
+        if not text.strip():
+            _note(plan, TierOutcome.SKIPPED, 0.0, "the query has neither text nor embedding")
+            return None
+        if not self._space.embeds:
+            _note(plan, TierOutcome.SKIPPED, 0.0, "no embedder is configured; send an embedding")
+            return None
+        started = self._clock.monotonic()
+        budget = min(self._model_timeout, question.soft_deadline or self._model_timeout)
+        try:
+            async with asyncio.timeout(budget):
+                vectors = await self._space.embed_query(text)
+        except TimeoutError:
+            _note(plan, TierOutcome.TIMED_OUT, self._clock.monotonic() - started, "the embedder took too long")
+            return None
+        except ModelUnavailable as error:
+            _note(plan, TierOutcome.UNAVAILABLE, self._clock.monotonic() - started, str(error))
+            return None
+        found: Matrix | None = vectors.rows[0] if vectors is not None else None
+        return found
+
+    def _answer(self, plan: _Plan, vector: Matrix | None) -> Recalled:
+        question = plan.question
+        searches = []
+        started = self._clock.monotonic()
+        for resident, analysis in plan.residents:
+            search = Search(resident, question, analysis, self._profile, plan.now)
+            search.run(plan.tiers, vector)
+            searches.append(search)
+        elapsed = self._clock.monotonic() - started
+        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in Tier]
+        if not any(r.outcome is TierOutcome.OK for r in reports):
+            failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
+            if failed is not None:
+                raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
+        ranked = sorted(
+            (item for index, search in enumerate(searches) for item in search.best(index)),
+            key=lambda item: item[:3],
+        )[: question.max_hits]
+        hits = tuple(searches[index].hit(candidate) for _, index, _, candidate in ranked)
+        named = None
+        if len(plan.residents[0][1].people) == 1:
+            named = [searches[index].said_by_named(c) for _, index, _, c in ranked[:_CONFIDENCE_HITS]]
+        confidence = answer_confidence([h.score for h in hits[:_CONFIDENCE_HITS]], named)
+        return Recalled(hits, tuple(reports), plan.residents[0][0].head.revision, confidence)
+
+    def _report(
+        self, plan: _Plan, tier: Tier, searches: list[Search], vector: Matrix | None, elapsed: float
+    ) -> TierReport:
+        if tier in plan.reports:
+            return plan.reports[tier]
+        if tier not in plan.tiers:
+            return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, "not asked for")
+        found = sum(search.found.get(tier, 0) for search in searches)
+        if not any(tier in search.found for search in searches):
+            missing = {
+                Tier.VECTOR: "the query has no vector yet",
+                Tier.KEYWORD: "the query has no words to look for",
+                Tier.GRAPH: "the query names no known entity",
+            }
+            return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, missing[tier])
+        return TierReport(tier, TierOutcome.OK, found, elapsed)
+
+
+def _note(plan: _Plan, outcome: TierOutcome, elapsed: float, why: str) -> None:
+    plan.reports[Tier.VECTOR] = TierReport(Tier.VECTOR, outcome, 0, elapsed, why)
+
+
+def _with_tiers(plan: _Plan, tiers: frozenset[Tier]) -> _Plan:
+    """The same question to fewer tiers, with reports of its own."""
+    return _Plan(plan.question, plan.residents, plan.now, tiers, {})

@@ -1,0 +1,60 @@
+"""Remember: decide what to store, make it durable, make it findable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from memsidecar.domain.decide import Decision, remember
+from memsidecar.domain.draft import Draft, Outcome, Request
+from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
+from memsidecar.domain.identity import digest_of
+from memsidecar.domain.scope import Scope
+from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.preparing import Preparing
+from memsidecar.services.residency import Residency
+
+
+class Wait(IntEnum):
+    """How far a write gets before it is answered."""
+
+    DURABLE = 1
+    SEARCHABLE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of each draft, in order: an outcome, or the error of that draft alone."""
+
+    outcomes: tuple[Outcome | SidecarError, ...]
+    revision: int
+
+
+class Remember:
+    def __init__(self, residency: Residency, preparing: Preparing, backlog: EmbeddingBacklog) -> None:
+        self._residency, self._preparing, self._backlog = residency, preparing, backlog
+
+    async def __call__(self, scope: Scope, drafts: Sequence[Draft], wait: Wait, request: Request) -> Remembered:
+        """Store the drafts in one transaction. A draft that refers to what is not there fails alone.
+
+        Raises DimensionMismatch, RequestIdReused, StoreFull, StoreUnavailable, LedgerDamaged: then nothing was stored.
+        """
+        prepared = await self._preparing(drafts, embed=wait is Wait.SEARCHABLE)
+        loaded = await self._residency.get(scope.partition)
+
+        def command(decision: Decision) -> list[Outcome | SidecarError]:
+            results: list[Outcome | SidecarError] = []
+            for draft, found in zip(drafts, prepared, strict=True):
+                try:
+                    results.append(remember(decision, draft, found.mentions, found.vectors))
+                except InvalidField as error:
+                    results.append(error)
+            return results
+
+        terms = {digest_of(d.body, d.agent): p.terms for d, p in zip(drafts, prepared, strict=True)}
+        answer = await loaded.writer.submit(command, request, terms)
+        if loaded.resident.due:
+            self._backlog.notice(scope.partition)
+        gone = NotFound("a memory stored by this request (purged since)")
+        return Remembered(tuple(gone if r is None else r for r in answer.results), answer.revision)

@@ -1,0 +1,149 @@
+"""Record columns as growing numpy arrays, one element a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsidecar.domain.memory import Entity, Episode, Memory, State
+
+NEVER = np.iinfo(np.int64).max
+NO_ROW = -1
+
+# Name -> type. Times are microseconds; `agent`, `session` and `speaker` are interned strings (0 is the empty one);
+# `previous` and `following` are the rows of the neighbouring episodes of the session.
+_TYPES: Mapping[str, type[np.generic]] = {
+    "created": np.int64,
+    "said": np.int64,
+    "expires": np.int64,
+    "birth": np.int64,
+    "importance": np.float32,
+    "confidence": np.float32,
+    "kind": np.uint8,
+    "state": np.uint8,
+    "agent": np.int32,
+    "session": np.int32,
+    "speaker": np.int32,
+    "previous": np.int32,
+    "following": np.int32,
+    "live": np.bool_,
+    "discovered": np.bool_,
+    "recallable": np.bool_,
+}
+_FILL: Mapping[str, int] = {"previous": NO_ROW, "following": NO_ROW, "expires": NEVER}
+# States that a recall returns unless asked otherwise.
+RECALLABLE_STATES = frozenset({State.ACTIVE, State.DISPUTED})
+
+
+class Strings:
+    """Strings as small numbers; the empty one is 0."""
+
+    def __init__(self, known: list[str] | None = None) -> None:
+        self._known = known or [""]
+        self._numbers = {text: number for number, text in enumerate(self._known)}
+
+    def number(self, text: str) -> int:
+        found = self._numbers.get(text)
+        if found is None:
+            found = self._numbers[text] = len(self._known)
+            self._known.append(text)
+        return found
+
+    def find(self, text: str) -> int | None:
+        return self._numbers.get(text)
+
+    def all(self) -> list[str]:
+        return self._known
+
+
+class Columns:
+    """The columns of a partition. `row(n)` writes; the attributes are views of the rows so far."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._arrays: dict[str, NDArray[np.generic]] = {n: np.zeros(0, dtype=t) for n, t in _TYPES.items()}
+        self.agents, self.sessions, self.speakers = Strings(), Strings(), Strings()
+        self.first_expiry: int = NEVER
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        return self._arrays[name][: self.rows]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in self._arrays.values())
+
+    def append(self, memory: Memory, birth: int) -> int:
+        """A new row for a memory; its number."""
+        row = self.rows
+        capacity = len(self._arrays["live"])
+        if row == capacity:
+            grown = max(64, capacity + capacity // 2)
+            for name, old in self._arrays.items():
+                new = np.full(grown, _FILL.get(name, 0), dtype=_TYPES[name])
+                new[:row] = old[:row]
+                self._arrays[name] = new
+        self.rows = row + 1
+        self._arrays["birth"][row] = birth
+        self._arrays["live"][row] = True
+        self.write(row, memory)
+        return row
+
+    def write(self, row: int, memory: Memory) -> None:
+        """Bring a row up to date with a version of its memory."""
+        a = self._arrays
+        entity = isinstance(memory.body, Entity)
+        discovered = isinstance(memory.body, Entity) and memory.body.discovered
+        a["created"][row] = memory.created_at
+        a["said"][row] = memory.said_at
+        a["expires"][row] = NEVER if memory.expires_at is None else memory.expires_at
+        a["importance"][row] = memory.importance
+        a["confidence"][row] = memory.confidence
+        a["kind"][row] = memory.kind
+        a["state"][row] = memory.state
+        a["agent"][row] = self.agents.number(memory.scope.agent)
+        a["session"][row] = self.sessions.number(memory.scope.session)
+        a["discovered"][row] = entity and discovered
+        a["recallable"][row] = memory.state in RECALLABLE_STATES and not discovered
+        if isinstance(memory.body, Episode):
+            a["speaker"][row] = self.speakers.number(memory.body.speaker)
+        if memory.expires_at is not None:
+            self.first_expiry = min(self.first_expiry, memory.expires_at)
+
+    def kill(self, row: int) -> None:
+        """The row's memory has moved to another row, or is purged."""
+        self._arrays["live"][row] = False
+        self._arrays["recallable"][row] = False
+
+    def follow(self, row: int, previous: int) -> None:
+        self._arrays["previous"][row] = previous
+        self._arrays["following"][previous] = row
+
+    def dump(self) -> dict[str, NDArray[np.generic]]:
+        arrays = {name: self[name].copy() for name in _TYPES}
+        for name, strings in self._strings().items():
+            arrays[name] = np.frombuffer("\n".join(_escape(s) for s in strings.all()).encode(), dtype=np.uint8)
+        return arrays
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Columns:
+        columns = cls()
+        columns.rows = len(arrays["live"])
+        columns._arrays = {name: np.array(arrays[name], dtype=_TYPES[name]) for name in _TYPES}
+        for name in columns._strings():
+            known = [_unescape(s) for s in arrays[name].tobytes().decode().split("\n")]
+            setattr(columns, name, Strings(known))
+        columns.first_expiry = int(columns["expires"].min()) if columns.rows else NEVER
+        return columns
+
+    def _strings(self) -> dict[str, Strings]:
+        return {"agents": self.agents, "sessions": self.sessions, "speakers": self.speakers}
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _unescape(text: str) -> str:
+    return text.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")

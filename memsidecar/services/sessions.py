@@ -1,0 +1,137 @@
+"""Working memory: sessions, their messages, windows and scratch values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from memsidecar.domain.draft import Request
+from memsidecar.domain.errors import NotFound
+from memsidecar.domain.scope import Partition, Scope, resource_name
+from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
+from memsidecar.domain.window import cut_window
+from memsidecar.ports.models import Tokenizer
+from memsidecar.ports.runtime import Clock, Ids
+from memsidecar.ports.sessions import Appended, SessionChange, SessionKey, SessionStore
+
+HOUR = 3600 * 1_000_000
+DEFAULT_TTL = HOUR  # requirement S1
+# Requirement W2: a context of 8192 tokens with 2048 kept for the answer, at most 20 messages.
+DEFAULT_CONTEXT = 8192
+DEFAULT_RESERVED = 2048
+DEFAULT_MESSAGES = 20
+# Newest messages that a window looks at for every message it may return: tool calls and results come in groups.
+LOOK_BACK = 4
+
+
+class Sessions:
+    def __init__(self, store: SessionStore, tokenizer: Tokenizer, clock: Clock, ids: Ids) -> None:
+        self._store, self._tokenizer, self._clock, self._ids = store, tokenizer, clock, ids
+
+    async def create(
+        self,
+        scope: Scope,
+        session_id: str,
+        labels: Mapping[str, str],
+        expires_at: int | None,
+        ttl: int | None,
+        request: Request,
+    ) -> Session:
+        """A new session; its id is `session_id`, else the scope's session, else a new one. Raises AlreadyExists."""
+        now = self._clock.now()
+        lasting = ttl if ttl is not None else expires_at - now if expires_at is not None else DEFAULT_TTL
+        session_id = session_id or scope.session or self._ids.new()
+        session = Session(
+            id=session_id,
+            scope=replace(scope, session=session_id),
+            created_at=now,
+            updated_at=now,
+            expires_at=now + lasting,
+            ttl=lasting,
+            sliding=expires_at is None,
+            labels=labels,
+        )
+        return await self._store.create(session, request.request_id, request.digest)
+
+    async def get(self, key: SessionKey) -> Session:
+        return await self._store.get(key)
+
+    async def list(self, partition: Partition, after: str, limit: int) -> Sequence[Session]:
+        """Live sessions in the order of their ids, after the given id."""
+        return await self._store.list(partition, after, limit)
+
+    async def update(
+        self,
+        key: SessionKey,
+        labels: Mapping[str, str] | None,
+        expires_at: int | None,
+        ttl: int | None,
+        etag: str,
+        request: Request,
+    ) -> Session:
+        """Change labels or expiration; None leaves them. Raises NotFound, EtagMismatch."""
+        now = self._clock.now()
+        lasting = ttl if ttl is not None else expires_at - now if expires_at is not None else None
+        sliding = None if lasting is None else expires_at is None
+        expected = None if not etag else int(etag) if etag.isdecimal() else -1
+        change = SessionChange(labels, lasting, sliding, expected)
+        return await self._store.update(key, change, now, request.request_id, request.digest)
+
+    async def end(self, key: SessionKey, request: Request) -> Session:
+        return await self._store.end(key, self._clock.now(), request.request_id, request.digest)
+
+    async def delete(self, key: SessionKey, request: Request) -> None:
+        """Remove a session. NotFound when there is none, unless the request can be a retry."""
+        if not await self._store.delete(key) and not request.request_id:
+            raise NotFound(resource_name(key.partition, "sessions", key.session_id))
+
+    async def append(
+        self, key: SessionKey, messages: Sequence[Message], expected_last_seq: int | None, request: Request
+    ) -> Appended:
+        """Add messages in order, all or none; tokens are counted where the caller did not."""
+        counted = [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]
+        return await self._store.append(
+            key, counted, self._clock.now(), expected_last_seq, request.request_id, request.digest
+        )
+
+    async def messages(self, key: SessionKey, after_seq: int, limit: int) -> Sequence[Message]:
+        return await self._store.messages(key, after_seq, limit)
+
+    async def window(
+        self, key: SessionKey, max_tokens: int, reserved_tokens: int | None, max_messages: int, tokenizer: str
+    ) -> Window:
+        """The newest messages that fit, pinned ones always; 0 and None mean the defaults. Raises TokenizerUnknown."""
+        context = max_tokens or DEFAULT_CONTEXT
+        reserved = reserved_tokens if reserved_tokens is not None else min(DEFAULT_RESERVED, context // 4)
+        limit = max_messages or DEFAULT_MESSAGES
+        encoding = self._tokenizer.resolve(tokenizer) if tokenizer else ""
+        session = await self._store.get(key)
+        newest = await self._store.newest(key, limit * LOOK_BACK)
+        pinned = await self._store.pinned(key)
+        if encoding and encoding != self._tokenizer.resolve(""):
+            newest = [replace(m, token_count=self._count(m, encoding)) for m in newest]
+            pinned = [replace(m, token_count=self._count(m, encoding)) for m in pinned]
+        window = cut_window(newest, pinned, max(0, context - reserved), limit)
+        return replace(window, omitted=max(0, session.last_seq - len(window.messages)))
+
+    async def set_scratch(
+        self, key: SessionKey, writes: Sequence[ScratchWrite], ttl: int | None, request: Request
+    ) -> Sequence[ScratchEntry]:
+        """All or none; `ttl` is for writes without an expiry of their own. Raises EtagMismatch, SessionEnded."""
+        now = self._clock.now()
+        if ttl is not None:
+            writes = [w if w.expires_at is not None else replace(w, expires_at=now + ttl) for w in writes]
+        return await self._store.set_scratch(key, writes, now, request.request_id, request.digest)
+
+    async def scratch(self, key: SessionKey, keys: Sequence[str]) -> Sequence[ScratchEntry]:
+        return await self._store.scratch(key, keys, self._clock.now())
+
+    async def list_scratch(self, key: SessionKey, prefix: str, after: str, limit: int) -> Sequence[ScratchEntry]:
+        return await self._store.list_scratch(key, prefix, after, limit, self._clock.now())
+
+    async def delete_scratch(self, key: SessionKey, keys: Sequence[str], request: Request) -> int:
+        return await self._store.delete_scratch(key, keys, self._clock.now())
+
+    def _count(self, message: Message, encoding: str = "") -> int:
+        parts = [message.text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]
+        return sum(self._tokenizer.count(part, encoding) for part in parts if part)

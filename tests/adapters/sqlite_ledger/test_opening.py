@@ -1,0 +1,56 @@
+"""What is not this release's ledger is refused by name and left as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from memsidecar.adapters.event_codec import ProtobufEventCodec
+from memsidecar.adapters.sqlite_ledger import NewerFormat, SqliteLedger
+from memsidecar.domain.errors import StoreUnavailable
+from tests.adapters.sqlite_ledger.conftest import Tamper
+from tests.contracts.ledger_samples import fill
+
+
+async def test_a_file_of_a_later_release_is_refused(tmp_path: Path, tamper: Tamper) -> None:
+    ledger = await SqliteLedger.open(tmp_path, ProtobufEventCodec())
+    await fill(ledger, 1)
+    await ledger.close()
+    tamper("UPDATE meta SET value = 99 WHERE key = 'format'")
+    before, threads = (tmp_path / "ledger.db").read_bytes(), set(threading.enumerate())
+
+    with pytest.raises(NewerFormat, match="format 99"):
+        await SqliteLedger.open(tmp_path, ProtobufEventCodec())
+
+    assert (tmp_path / "ledger.db").read_bytes() == before
+    assert set(threading.enumerate()) == threads
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    content = b"a diary, not a ledger\n" * 1000
+    (tmp_path / "ledger.db").write_bytes(content)
+
+    with pytest.raises(StoreUnavailable, match="is not a ledger file"):
+        await SqliteLedger.open(tmp_path, ProtobufEventCodec())
+
+    assert (tmp_path / "ledger.db").read_bytes() == content
+
+
+async def test_a_missing_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable):
+        await SqliteLedger.open(tmp_path / "missing", ProtobufEventCodec())
+
+
+async def test_an_opening_that_was_given_up_leaves_no_thread(tmp_path: Path) -> None:
+    threads = set(threading.enumerate())
+    opening = asyncio.create_task(SqliteLedger.open(tmp_path, ProtobufEventCodec()))
+    await asyncio.sleep(0)
+    opening.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+    assert set(threading.enumerate()) == threads

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.ports.sessions import SessionStore
+from tests.session_servers import RunningServer
+
+
+@pytest.fixture(scope="session")
+def session_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with RunningServer(tmp_path_factory.mktemp("sessions")) as server:
+        yield server
+
+
+@pytest.fixture(params=["redis"])
+async def sessions(request: pytest.FixtureRequest, session_server: RunningServer) -> AsyncIterator[SessionStore]:
+    """A store of every kind, with small limits: 50 messages, 5 pinned ones, 20 scratch entries, 4 KiB of scratch."""
+    settings = RedisSettings(
+        session_server.url, max_messages=50, max_pinned=5, max_scratch_entries=20, max_scratch_bytes=4096
+    )
+    store = {"redis": RedisSessions.connect}[request.param](settings)
+    yield store
+    await store.close()
