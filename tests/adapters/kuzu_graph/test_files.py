@@ -137,16 +137,8 @@ async def test_engine_keeps_its_lock_through_checkpoints(tmp_path: Path) -> None
     await graph.apply(puts([memory("m")]))
     await graph.checkpoint()
     script = f"import {ENGINE} as engine, sys; engine.Database(sys.argv[1], buffer_pool_size=1 << 26)"
-<<<<<<< HEAD
     other = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", script, str(tmp_path / f"graph.{ENGINE}")), stderr=asyncio.subprocess.PIPE
-=======
-    other = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-c", script, str(tmp_path / f"graph.{ENGINE}")],
-        capture_output=True,
-        check=False,
->>>>>>> main
     )
     _, told = await other.communicate()
     assert other.returncode != 0
