@@ -18,6 +18,8 @@ from memsidecar.domain.memory import Kind
 
 _ROWS = 1_000
 _KNOWN = 100_000
+# Up to so many edges, finding each by its two keys is cheaper than the one pass over all edges that UNWIND is planned as.
+_UNLINKED_SINGLY = 200
 _ANY_RELATION = "|".join(RELATIONS)
 
 # (source key, relation, target key)
@@ -172,6 +174,7 @@ class Writer:
                 f"UNWIND $rows AS r WITH r.a AS x, r.b AS y MATCH (a:{a}) WHERE a.key = x "
                 f"WITH a, y MATCH (a)-[e:{relation}]->(b:{b}) WHERE b.key = y DELETE e",
                 rows,
+                _UNLINKED_SINGLY,
             )
 
     def _present(self, table: str, keys: Sequence[str]) -> list[str]:
@@ -186,8 +189,8 @@ class Writer:
             row for at in range(0, len(keys), _ROWS) for row in self._link.run(many, {"k": list(keys[at : at + _ROWS])})
         ]
 
-    def _each(self, one: str, many: str, rows: Sequence[Parameters]) -> None:
-        if len(rows) <= self._single_rows:
+    def _each(self, one: str, many: str, rows: Sequence[Parameters], single_rows: int = 0) -> None:
+        if len(rows) <= (single_rows or self._single_rows):
             for row in rows:
                 self._link.prepared(one, row)
             return

@@ -55,3 +55,8 @@ def as_if_killed(directory: Path, target: Path) -> Path:
 
 def unreplayed(directory: Path) -> list[Path]:
     return sorted(directory.glob("graph.unreplayed-*"))
+
+
+def files(directory: Path) -> set[str]:
+    """The names of the files, not the folders, in a directory."""
+    return {path.name for path in directory.iterdir() if path.is_file()}

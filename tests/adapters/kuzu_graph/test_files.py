@@ -13,6 +13,7 @@ import pytest
 
 from memsidecar.adapters.kuzu_graph import KuzuGraph
 from memsidecar.domain.errors import StoreUnavailable
+from tests.adapters.kuzu_graph.histories import files
 from tests.contracts.graph_samples import ALICE, memory, puts
 from tests.contracts.test_graph_store import ENGINE, open_graph, set_aside
 
@@ -165,7 +166,7 @@ async def test_closed_graph_has_nothing_to_replay(tmp_path: Path) -> None:
     await graph.apply(puts([memory("m")]))
     assert (tmp_path / f"graph.{ENGINE}.wal").stat().st_size
     await graph.close()
-    assert {path.name for path in tmp_path.iterdir()} == {f"graph.{ENGINE}", "graph.json", "graph.lock"}
+    assert files(tmp_path) == {f"graph.{ENGINE}", "graph.json", "graph.lock"}
 
 
 async def test_log_that_is_none_does_not_cost_the_graph(tmp_path: Path) -> None:

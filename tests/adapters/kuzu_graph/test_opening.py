@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from memsidecar.domain.memory import Kind
 from tests.adapters.kuzu_graph.histories import assert_told, tell
+from tests.contracts.graph_samples import memory, puts
 from tests.contracts.test_graph_store import ENGINE, open_graph, set_aside
-
-_ZEROED = 32 * 4096
 
 _OPEN = """
 import asyncio, os, pathlib, sys
 from memsidecar.adapters.kuzu_graph import core, files
+from tests.contracts.graph_samples import memory, puts
 from tests.contracts.test_graph_store import open_graph
 
 patch, directory = sys.argv[1:]
@@ -33,7 +34,8 @@ async def main():
     graph = await open_graph(pathlib.Path(directory))
     await graph.apply([])
     if patch == "checkpoint":
-        from tests.adapters.kuzu_graph.histories import tell
+        from memsidecar.domain.memory import Kind
+from tests.adapters.kuzu_graph.histories import tell
         position = await graph.applied()
         await tell(graph, range(position + 1, position + 4))
         await graph.checkpoint()
@@ -84,10 +86,13 @@ async def test_death_inside_open_is_answered_by_a_rebuild(tmp_path: Path, patch:
 
 
 async def test_damage_that_crashes_the_engine_does_so_once(tmp_path: Path) -> None:
-    file = await filled(tmp_path)
+    graph = await open_graph(tmp_path)
+    await graph.apply(puts([memory("e", Kind.ENTITY), *(memory(f"m{number}", mentions=["e"]) for number in range(3))]))
+    await graph.close()
+    file = tmp_path / f"graph.{ENGINE}"
     content = bytearray(file.read_bytes())
-    # Found by trying: over zeros in its last pages kuzu 0.11.3 dies from SIGSEGV. The checksum is made to fit.
-    content[-_ZEROED:] = bytes(_ZEROED)
+    # Found by trying: over zeros in its last page kuzu 0.11.3 dies from SIGSEGV. The checksum is made to fit.
+    content[-4096:] = bytes(4096)
     file.write_bytes(content)
     record = file.with_name("graph.json")
     record.write_text(json.dumps({**json.loads(record.read_text()), "checksum": zlib.crc32(content)}))
