@@ -18,7 +18,7 @@ from memsidecar.domain.memory import Kind
 
 _ROWS = 1_000
 _KNOWN = 100_000
-# Up to so many edges, finding each by its two keys is cheaper than the one pass over all edges that UNWIND is planned as.
+# Up to so many edges, finding each by its two keys is cheaper than the pass over all edges that UNWIND is planned as.
 _UNLINKED_SINGLY = 200
 _ANY_RELATION = "|".join(RELATIONS)
 

@@ -34,8 +34,7 @@ async def main():
     graph = await open_graph(pathlib.Path(directory))
     await graph.apply([])
     if patch == "checkpoint":
-        from memsidecar.domain.memory import Kind
-from tests.adapters.kuzu_graph.histories import tell
+        from tests.adapters.kuzu_graph.histories import tell
         position = await graph.applied()
         await tell(graph, range(position + 1, position + 4))
         await graph.checkpoint()
@@ -91,8 +90,8 @@ async def test_damage_that_crashes_the_engine_does_so_once(tmp_path: Path) -> No
     await graph.close()
     file = tmp_path / f"graph.{ENGINE}"
     content = bytearray(file.read_bytes())
-    # Found by trying: over zeros in its last page kuzu 0.11.3 dies from SIGSEGV. The checksum is made to fit.
-    content[-4096:] = bytes(4096)
+    # Found by trying: over zeros in its last two pages kuzu 0.11.3 dies from SIGSEGV. The checksum is made to fit.
+    content[-8192:] = bytes(8192)
     file.write_bytes(content)
     record = file.with_name("graph.json")
     record.write_text(json.dumps({**json.loads(record.read_text()), "checksum": zlib.crc32(content)}))
