@@ -19,8 +19,9 @@ log = logging.getLogger(__name__)
 ENGINES = ("kuzu", "ladybug")
 
 _READ_TIMEOUT_MS = 2_000
-# RuntimeError is what the drivers raise; the others come from values that they cannot convert (a lone surrogate).
-_DRIVER_ERRORS = (RuntimeError, ValueError, TypeError)
+# RuntimeError is what the drivers raise; the others come from values that they cannot convert (a lone surrogate), and
+# from what C++ throws over a damaged file.
+_DRIVER_ERRORS = (RuntimeError, ValueError, TypeError, IndexError, OverflowError, MemoryError)
 # Each kuzu checkpoint uses up about 8 MiB of the address space that a database may ever have, and a file that has
 # reached the limit cannot be opened again: so the engine's default (8 TiB), or at least 1 TiB where that is refused.
 _SMALLEST_MAP = 1 << 40
@@ -62,12 +63,17 @@ class Engine:
         return self.name == "ladybug"
 
     @property
+    def log_is_checked(self) -> bool:
+        """kuzu replays a log with a flipped bit as it is, or crashes in it; ladybug's records have checksums."""
+        return self.name == "ladybug"
+
+    @property
     def single_rows(self) -> int:
         """Up to this many rows, a prepared statement for each beats one UNWIND.
 
         kuzu plans an UNWIND with MATCH as a scan of the table, ladybug as a look-up of each key.
         """
-        return 20 if self.name == "ladybug" else 40
+        return 20 if self.name == "ladybug" else 10
 
 
 def load(name: str) -> Engine:
@@ -186,11 +192,11 @@ def open_session(engine: Engine, path: Path, buffer_pool_bytes: int) -> Session:
 def _database(engine: Engine, path: Path, options: Parameters) -> Any:
     try:
         return engine.module.Database(str(path), **options)
-    except RuntimeError as error:
+    except _DRIVER_ERRORS as error:
         if "mmap" not in str(error).lower():
             raise EngineError(str(error)) from error
         log.warning("the graph cannot map its default address space; trying %d bytes", _SMALLEST_MAP)
     try:
         return engine.module.Database(str(path), **options, max_db_size=_SMALLEST_MAP)
-    except RuntimeError as error:
+    except _DRIVER_ERRORS as error:
         raise EngineError(str(error)) from error

@@ -1,22 +1,35 @@
 """The graph's files: who owns them, whether they are what was written, and setting them aside.
 
 Beside the engine's file lies `graph.json`: engine, versions, and size and checksum of the main file as of the last
-checkpoint. Between checkpoints both engines write to their log only, so the main file must still match after any kill.
-The log itself has no such protection on kuzu; ladybug checks it.
+checkpoint. Between checkpoints both engines write to their log only, so the main file must still match after any kill,
+and is the graph as of the last checkpoint when opened without its log. That is how kuzu's is opened after an unclean
+end: its log has no checksum, and what it held is in the ledger. Ladybug's log has; it is replayed.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import logging
 import os
 import time
 import zlib
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from memsidecar.adapters.kuzu_graph import aside
 from memsidecar.adapters.kuzu_graph.driver import Engine
+from memsidecar.adapters.kuzu_graph.record import (
+    CHECKPOINT,
+    CREATING,
+    NOT_HASHED,
+    STABLE,
+    Record,
+    read,
+    sync_directory,
+    write,
+)
 from memsidecar.adapters.kuzu_graph.schema import SCHEMA_VERSION
 from memsidecar.domain.errors import StoreUnavailable
 
@@ -25,21 +38,8 @@ log = logging.getLogger(__name__)
 _BLOCK = 1 << 20
 # Hashing is 1 GB/s or better; past this size an open would wait for it, and only the size is compared.
 _HASHED = 256 << 20
-_NOT_HASHED = -1
-
-CREATING, STABLE, CHECKPOINT = "creating", "stable", "checkpoint"
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The content of graph.json. In phase `checkpoint`, size and checksum are those from before it."""
-
-    engine: str
-    engine_version: str
-    schema_version: int
-    phase: str
-    size: int = 0
-    checksum: int = _NOT_HASHED
+# A checkpoint that crashes the process is repeated after the restart, and may crash it again.
+_ATTEMPTS = 3
 
 
 class Files:
@@ -49,8 +49,8 @@ class Files:
         self._directory = directory
         self._engine = engine
         self.database = directory / f"graph.{engine.name}"
-        self._wal = self._beside(".wal")
-        self._backup, self._wal_backup = self._beside(".bak"), self._beside(".wal.bak")
+        self._wal, self._shadow, self._backup = (self._beside(suffix) for suffix in (".wal", ".shadow", ".bak"))
+        self._opening = directory / "graph.opening"
         self._record_path = directory / "graph.json"
         self._lock = -1
         # Closing any descriptor of a file drops all POSIX locks that the process has on it, the engine's too. So one
@@ -111,10 +111,11 @@ class Files:
         return not self._present()
 
     def problem(self) -> str:
-        """Why these files must not be opened; "" when they may be. Finishes an interrupted checkpoint first."""
+        """Why these files must not be opened; "" when they may be. Undoes an interrupted checkpoint of kuzu first."""
+        if self._opening.exists():
+            return "the process died while the engine opened it"
         try:
-            content = json.loads(self._record_path.read_bytes())
-            record = Record(**content)
+            record = read(self._record_path)
         except (FileNotFoundError, ValueError, TypeError):
             return "its description graph.json is missing or unreadable"
         if record.engine != self._engine.name:
@@ -127,61 +128,85 @@ class Files:
             return "its creation was interrupted"
         if not self.database.exists():
             return "its file is missing"
+        if record.attempts >= _ATTEMPTS:
+            return f"none of its last {record.attempts} checkpoints came to an end"
         if record.phase == CHECKPOINT:
             if self._engine.checkpoint_is_safe:
                 return ""
             if not self._backup.exists():
                 return "a checkpoint was interrupted and the backup is missing"
             self._restore()
-        if self.size != record.size or record.checksum not in (_NOT_HASHED, self._checksum()):
+        if not self._matches(record):
             return "its file is not what was written at the last checkpoint"
+        if not self._engine.log_is_checked:
+            self._set_log_aside()
         if record.phase != STABLE:
-            self._write(replace(record, phase=STABLE))
-        self._drop_backups()
+            write(self._record_path, replace(record, phase=STABLE))
+        self._backup.unlink(missing_ok=True)
         return ""
 
+    def without_log(self) -> bool:
+        """Set aside a log that the engine fails to replay; whether the main file can be trusted without it."""
+        if not (self._wal.exists() and self.database.exists() and self._matches(read(self._record_path))):
+            return False
+        self._set_log_aside()
+        return True
+
+    def _matches(self, record: Record) -> bool:
+        return self.size == record.size and record.checksum in (NOT_HASHED, self._checksum())
+
+    def _set_log_aside(self) -> None:
+        if self.wal_size or self._shadow.exists():
+            files = [path for path in (self._wal, self._shadow) if path.exists()]
+            target = aside.set_aside(self._directory, files, aside.LOG)
+            log.warning("the graph goes back to its last checkpoint; its log is kept as %s", target.name)
+            aside.forget_old_logs(self._directory)
+        self._wal.unlink(missing_ok=True)
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """While the engine opens the files. A process that dies in here finds a `problem` at its next start."""
+        with self._opening.open("w") as file:
+            os.fsync(file.fileno())
+        sync_directory(self._directory)
+        try:
+            yield
+        finally:
+            self._opening.unlink()
+            sync_directory(self._directory)
+
     def creating(self) -> None:
-        self._write(Record(self._engine.name, self._engine.version, SCHEMA_VERSION, CREATING))
+        write(self._record_path, Record(self._engine.name, self._engine.version, SCHEMA_VERSION, CREATING))
 
     def opened(self) -> None:
         """The engine has opened the files, and finished a checkpoint that was interrupted, if it does so by itself."""
-        if Record(**json.loads(self._record_path.read_bytes())).phase == CHECKPOINT:
-            self.checkpoint_ended()
+        record = read(self._record_path)
+        if record.phase == CHECKPOINT:
+            self._describe(record.attempts)
 
     def checkpoint_begins(self) -> None:
         """From here on a kill is answered by restoring the backup (kuzu), or left to the engine (ladybug)."""
-        record = Record(**json.loads(self._record_path.read_bytes()))
+        record = read(self._record_path)
         if record.phase == CREATING:
             return
         if not self._engine.checkpoint_is_safe:
-            self._drop_backups()
             self._copy_database(self._backup)
-            if self._wal.exists():
-                _copy(self._wal, self._wal_backup)
-        self._write(replace(record, phase=CHECKPOINT))
+        write(self._record_path, replace(record, phase=CHECKPOINT, attempts=record.attempts + 1))
 
     def checkpoint_ended(self) -> None:
         """The engine's file is the truth again."""
-        self._write(
-            Record(self._engine.name, self._engine.version, SCHEMA_VERSION, STABLE, self.size, self._checksum())
-        )
-        self._drop_backups()
+        self._describe(attempts=0)
+
+    def _describe(self, attempts: int) -> None:
+        name, version = self._engine.name, self._engine.version
+        record = Record(name, version, SCHEMA_VERSION, STABLE, self.size, self._checksum(), attempts)
+        write(self._record_path, record)
+        self._backup.unlink(missing_ok=True)
 
     def set_aside(self) -> Path:
         """Move every file of the graph, of either engine, into a new folder beside it. The engine is closed."""
         self.engine_closed()
-        stamp, number = time.strftime("%Y%m%dT%H%M%S", time.gmtime()), 0
-        while True:
-            target = self._directory / f"graph.bad-{stamp}-{number}"
-            try:
-                target.mkdir()
-                break
-            except FileExistsError:
-                number += 1
-        for path in self._present():
-            path.rename(target / path.name)
-        self._sync_directory()
-        return target
+        return aside.set_aside(self._directory, self._present(), aside.GRAPH)
 
     def _present(self) -> list[Path]:
         return [
@@ -194,16 +219,7 @@ class Files:
         log.warning("the graph was interrupted during a checkpoint; restoring the state from before it")
         # Copied, not moved: a kill in here starts over at the next open.
         _copy(self._backup, self.database)
-        if self._wal_backup.exists():
-            _copy(self._wal_backup, self._wal)
-        else:
-            self._wal.unlink(missing_ok=True)
-        self._beside(".shadow").unlink(missing_ok=True)
-        self._sync_directory()
-
-    def _drop_backups(self) -> None:
-        self._backup.unlink(missing_ok=True)
-        self._wal_backup.unlink(missing_ok=True)
+        sync_directory(self._directory)
 
     def _descriptor(self) -> int:
         if self._reading < 0:
@@ -213,7 +229,7 @@ class Files:
     def _checksum(self) -> int:
         size = self.size
         if size > _HASHED:
-            return _NOT_HASHED
+            return NOT_HASHED
         source, checksum = self._descriptor(), 0
         for offset in range(0, size, _BLOCK):
             checksum = zlib.crc32(os.pread(source, _BLOCK, offset), checksum)
@@ -226,22 +242,6 @@ class Files:
                 copy.write(os.pread(source, _BLOCK, offset))
             copy.flush()
             os.fsync(copy.fileno())
-
-    def _write(self, record: Record) -> None:
-        new = self._record_path.with_name("graph.json.tmp")
-        with new.open("w") as file:
-            json.dump(asdict(record), file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._record_path)
-        self._sync_directory()
-
-    def _sync_directory(self) -> None:
-        directory = os.open(self._directory, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
     def _beside(self, suffix: str) -> Path:
         return self.database.with_name(self.database.name + suffix)

@@ -18,6 +18,8 @@ from memsidecar.domain.memory import Kind
 
 _ROWS = 1_000
 _KNOWN = 100_000
+# Up to so many edges, finding each by its two keys is cheaper than the pass over all edges that UNWIND is planned as.
+_UNLINKED_SINGLY = 200
 _ANY_RELATION = "|".join(RELATIONS)
 
 # (source key, relation, target key)
@@ -130,8 +132,7 @@ class Writer:
         self._resolve(target for _, _, target in wanted)
         arcs = [arc for arc in wanted if arc[2] in self._known.kinds]
         stale = present.difference(arcs)
-        for arc in stale:
-            self._unlink(arc)
+        self._unlink_all(stale)
         missing: dict[tuple[str, Kind, Kind], list[Parameters]] = defaultdict(list)
         kinds = self._known.kinds
         for arc in arcs:
@@ -161,12 +162,20 @@ class Writer:
                 self._known.kinds[target] = KINDS[table]
         return arcs
 
-    def _unlink(self, arc: _Arc) -> None:
-        source, relation, target = arc
-        a, b = TABLES[self._known.kinds[source]], TABLES[self._known.kinds[target]]
-        self._link.prepared(
-            f"MATCH (a:{a} {{key: $a}})-[e:{relation}]->(b:{b} {{key: $b}}) DELETE e", {"a": source, "b": target}
-        )
+    def _unlink_all(self, arcs: Iterable[_Arc]) -> None:
+        stale: dict[tuple[str, Kind, Kind], list[Parameters]] = defaultdict(list)
+        kinds = self._known.kinds
+        for source, relation, target in arcs:
+            stale[relation, kinds[source], kinds[target]].append({"a": source, "b": target})
+        for (relation, source_kind, target_kind), rows in stale.items():
+            a, b = TABLES[source_kind], TABLES[target_kind]
+            self._each(
+                f"MATCH (a:{a} {{key: $a}})-[e:{relation}]->(b:{b} {{key: $b}}) DELETE e",
+                f"UNWIND $rows AS r WITH r.a AS x, r.b AS y MATCH (a:{a}) WHERE a.key = x "
+                f"WITH a, y MATCH (a)-[e:{relation}]->(b:{b}) WHERE b.key = y DELETE e",
+                rows,
+                _UNLINKED_SINGLY,
+            )
 
     def _present(self, table: str, keys: Sequence[str]) -> list[str]:
         one = f"MATCH (n:{table} {{key: $k}}) RETURN n.key"
@@ -180,8 +189,8 @@ class Writer:
             row for at in range(0, len(keys), _ROWS) for row in self._link.run(many, {"k": list(keys[at : at + _ROWS])})
         ]
 
-    def _each(self, one: str, many: str, rows: Sequence[Parameters]) -> None:
-        if len(rows) <= self._single_rows:
+    def _each(self, one: str, many: str, rows: Sequence[Parameters], single_rows: int = 0) -> None:
+        if len(rows) <= (single_rows or self._single_rows):
             for row in rows:
                 self._link.prepared(one, row)
             return

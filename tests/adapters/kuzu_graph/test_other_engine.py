@@ -19,6 +19,8 @@ async def test_every_suite_passes_on_ladybug() -> None:
         "tests/contracts/test_graph_store.py",
         "tests/adapters/kuzu_graph/test_files.py",
         "tests/adapters/kuzu_graph/test_crash.py",
+        "tests/adapters/kuzu_graph/test_opening.py",
+        "tests/adapters/kuzu_graph/test_limits.py",
     ]
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "pytest", "-q", "-x", *suites),
