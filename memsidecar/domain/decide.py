@@ -5,22 +5,26 @@ Everything an event needs, ids and times included, is decided here, so that appl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, EtagMismatch, InvalidField, NotFound
-from memsidecar.domain.events import Change, Event, MemoryPurged, MemoryRecorded, Vectors
+from memsidecar.domain.events import Change, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
 from memsidecar.domain.identity import adds_evidence, digest_of
+from memsidecar.domain.indexed_text import embedded_text
+from memsidecar.domain.limits import MAX_LABELS, MAX_REPEATED
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Partition, Scope, resource_name
-from memsidecar.domain.text import display_name, entity_key
+from memsidecar.domain.text import display_name, entity_key, normalise
 from memsidecar.domain.view import Overlay, PartitionView
 
 # Sources kept on one memory; the oldest and the newest ones say most.
 MAX_PROVENANCE = 64
-MAX_ALIASES = 64
+# As many as a caller may give: merging must not lose what was accepted.
+MAX_ALIASES = MAX_REPEATED
 # Soft-deleted memories are purged this long after deletion (microseconds): 30 days, as in AIP-164's examples.
 PURGE_AFTER = 30 * 24 * 3600 * 1_000_000
 
@@ -56,12 +60,8 @@ def remember(decision: Decision, draft: Draft, found: tuple[Mention, ...], vecto
     `found` are the names in its text; `vectors` are its embedding, None while that is due.
     Raises InvalidField when it refers to a memory that does not exist.
     """
-    digest = digest_of(draft.body, draft.agent)
-    known_id = decision.view.by_digest(digest)
-    if known_id is None and isinstance(draft.body, Entity):
-        known_id = decision.view.entity(entity_key(draft.body.display_name))
-    known = decision.view.memory(known_id) if known_id is not None else None
-    if known is not None and known.state is not State.DELETED:
+    known = _same(decision, draft)
+    if known is not None:
         return _merge(decision, known, draft, vectors)
     memory = create(decision, draft, found, vectors, decision.new_id())
     return Outcome(Action.CREATED, memory, "new", vectors is None)
@@ -73,7 +73,7 @@ def create(
     """Store a draft as a new memory under that id. Raises AlreadyExists, InvalidField."""
     if decision.view.memory(memory_id) is not None:
         raise AlreadyExists(decision.name(memory_id))
-    _check_references(decision, draft.body, draft.mentions, draft.source, draft.path)
+    _check_references(decision, _references(draft.body, draft.mentions, draft.path), draft.source, draft.path)
     mentions = dict.fromkeys(draft.mentions)
     if not isinstance(draft.body, Entity):
         for mention in (*(Mention(name) for name in draft.entity_names), *found):
@@ -120,13 +120,19 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
     if isinstance(body, Entity) and body_changes:
         body = replace(body, discovered=False)
     changes: dict[str, object] = {k: v for k, v in patch.changes.items() if k in on_memory}
-    mentions = changes.get("mentions", memory.mentions)
-    _check_references(decision, body, mentions, None, patch.path)  # type: ignore[arg-type]
+    mentions: tuple[str, ...] = changes.get("mentions", memory.mentions)  # type: ignore[assignment]
+    # What it refers to already may be gone by now; that must not stand in the way of changing something else.
+    before = {entity_id for _, entity_id in _references(memory.body, memory.mentions, "")}
+    _check_references(
+        decision, [ref for ref in _references(body, mentions, patch.path) if ref[1] not in before], None, patch.path
+    )
+    _check_validity(memory, changes, patch.path)
+    # Nothing is refused from here on: what follows may record entities.
     if found is not None and not isinstance(body, Entity):
         named = [m for m in (_entity_for(decision, mention) for mention in found) if m is not None]
         # The old text's names go with it, unless the caller says what is mentioned.
         kept = mentions if "mentions" in changes else ()
-        changes["mentions"] = tuple(dict.fromkeys((*kept, *named)))  # type: ignore[misc]
+        changes["mentions"] = tuple(dict.fromkeys((*kept, *named)))
     changed = replace(
         memory,
         body=body,
@@ -135,8 +141,6 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
         digest=digest_of(body, memory.scope.agent),
         **changes,  # type: ignore[arg-type]
     )
-    if changed.valid_from is not None and changed.valid_to is not None and changed.valid_to < changed.valid_from:
-        raise InvalidField(f"{patch.path}.valid_end_time", "is before valid_start_time")
     decision.record(MemoryRecorded(Change.UPDATED, changed, patch.vectors, decision.request.actor, patch.reason))
     return changed
 
@@ -159,7 +163,11 @@ def delete(decision: Decision, memory_id: str, etag: str, reason: str) -> Memory
 
 
 def undelete(decision: Decision, memory_id: str) -> Memory:
-    """Bring a soft-deleted memory back. One that is not deleted stays as it is. Raises NotFound."""
+    """Bring a soft-deleted memory back. One that is not deleted stays as it is. Raises NotFound.
+
+    When the same content was stored again meanwhile, both are live: the caller asked for this one by name, and neither
+    may take the other's history away. What is said next adds to the older one (`PartitionView.by_digest`).
+    """
     memory = _current(decision, memory_id, "")
     if memory.state is not State.DELETED:
         return memory
@@ -194,60 +202,90 @@ def _current(decision: Decision, memory_id: str, etag: str) -> Memory:
     return memory
 
 
+def _same(decision: Decision, draft: Draft) -> Memory | None:
+    """The live memory that the draft says again."""
+    view, body = decision.view, draft.body
+    found = view.by_digest(digest_of(body, draft.agent))
+    if found is None and isinstance(body, Entity):
+        found = view.entity(entity_key(body.display_name))
+        if found is None:
+            # A name found in a text is explained by whoever knows it as an alias; two entities that callers wrote may
+            # share an alias and be two.
+            named = (view.entity(entity_key(alias)) for alias in body.aliases)
+            found = next((i for i in named if i is not None and _is_discovered(view.memory(i))), None)
+    return view.memory(found) if found is not None else None
+
+
+def _is_discovered(memory: Memory | None) -> bool:
+    return memory is not None and isinstance(memory.body, Entity) and memory.body.discovered
+
+
 def _merge(decision: Decision, known: Memory, draft: Draft, vectors: Vectors | None) -> Outcome:
+    _check_references(decision, _references(draft.body, draft.mentions, draft.path), draft.source, draft.path)
     body = known.body
     if isinstance(body, Entity) and isinstance(draft.body, Entity):
         body = _merge_entities(body, draft.body)
-    due = not decision.view.has_vectors(known.id)
-    fresh = adds_evidence(known.provenance, draft.source)
-    labels = {**known.labels, **draft.labels}
-    importance = max(known.importance, draft.importance)
-    confidence = max(known.confidence, draft.confidence)
-    changed = (body, labels, importance, confidence) != (
-        known.body,
-        dict(known.labels),
-        known.importance,
-        known.confidence,
-    )
-    if not fresh and not changed:
-        return Outcome(Action.DUPLICATE, known, "the same content from the same source is stored already", due)
-    provenance = known.provenance
-    if fresh and draft.source is not None:
-        provenance = (*provenance, draft.source)
-        if len(provenance) > MAX_PROVENANCE:
-            half = MAX_PROVENANCE // 2
-            provenance = (*provenance[:half], *provenance[-half:])
+    text = embedded_text(body)
+    # Vectors of the draft's text serve when that is the merged text too; an entity may have another one by now.
+    fitting = vectors if normalise(embedded_text(draft.body)) == normalise(text) else None
+    due = text != embedded_text(known.body) or not decision.view.has_vectors(known.id)
+    new_vectors = fitting if due else None
+    still_due = due and new_vectors is None
     merged = replace(
         known,
         body=body,
-        updated_at=decision.now,
-        version=known.version + 1,
-        provenance=provenance,
-        labels=labels,
-        importance=importance,
-        confidence=confidence,
+        provenance=_with_source(known.provenance, draft.source),
+        labels=_merge_labels(known, draft),
+        attributes=known.attributes or draft.attributes,
+        mentions=_merge_mentions(decision, known, draft),
+        importance=max(known.importance, draft.importance),
+        confidence=max(known.confidence, draft.confidence),
         valid_from=_widest(min, known.valid_from, draft.valid_from),
         valid_to=_widest(max, known.valid_to, draft.valid_to),
+        expires_at=_widest(max, known.expires_at, draft.expires_at),
         digest=digest_of(body, known.scope.agent),
     )
-    new_vectors = vectors if merged.text != known.text or due else None
-    decision.record(
-        MemoryRecorded(
-            Change.MERGED, merged, new_vectors, decision.request.actor, "the same content from another source"
-        )
-    )
-    return Outcome(
-        Action.MERGED, merged, "the same content was stored already; this source was added", due and new_vectors is None
-    )
+    if merged == known:
+        if new_vectors is not None:
+            decision.record(VectorsRecorded(known.id, new_vectors))
+        return Outcome(Action.DUPLICATE, known, "the same content from the same source is stored already", still_due)
+    merged = replace(merged, updated_at=decision.now, version=known.version + 1)
+    reason = "the same content from another source"
+    decision.record(MemoryRecorded(Change.MERGED, merged, new_vectors, decision.request.actor, reason))
+    return Outcome(Action.MERGED, merged, "the same content was stored already; this source was added", still_due)
+
+
+def _with_source(known: tuple[Provenance, ...], source: Provenance | None) -> tuple[Provenance, ...]:
+    if source is None or not adds_evidence(known, source):
+        return known
+    sources = (*known, source)
+    half = MAX_PROVENANCE // 2
+    return sources if len(sources) <= MAX_PROVENANCE else (*sources[:half], *sources[-half:])
+
+
+def _merge_labels(known: Memory, draft: Draft) -> Mapping[str, str]:
+    """The draft's values win; beyond the limit its new keys are left out, so that filters by the known ones hold."""
+    return dict(islice({**known.labels, **draft.labels}.items(), max(MAX_LABELS, len(known.labels))))
+
+
+def _merge_mentions(decision: Decision, known: Memory, draft: Draft) -> tuple[str, ...]:
+    """What is mentioned with what the caller of the draft says is mentioned; the text's own names are known already."""
+    if isinstance(known.body, Entity):
+        named: list[str | None] = []
+    else:
+        named = [_entity_for(decision, Mention(name)) for name in draft.entity_names]
+    mentions = dict.fromkeys((*known.mentions, *draft.mentions, *(entity for entity in named if entity is not None)))
+    return tuple(mentions)[: max(MAX_REPEATED, len(known.mentions))]
 
 
 def _merge_entities(known: Entity, other: Entity) -> Entity:
-    names = dict.fromkeys((*known.aliases, *other.aliases))
-    if other.display_name != known.display_name:
-        names[other.display_name] = None
-    names.pop(known.display_name, None)
+    # The spelling that a caller wrote is shown rather than the one that rules found.
+    name = other.display_name if known.discovered and not other.discovered else known.display_name
+    names = dict.fromkeys((*known.aliases, *other.aliases, known.display_name, other.display_name))
+    names.pop(name, None)
     return replace(
         known,
+        display_name=name,
         type=other.type or known.type,
         aliases=tuple(names)[:MAX_ALIASES],
         summary=other.summary or known.summary,
@@ -279,10 +317,15 @@ def _entity_for(decision: Decision, mention: Mention) -> str | None:
     return entity.id
 
 
-def _check_references(
-    decision: Decision, body: Body, mentions: tuple[str, ...], source: Provenance | None, path: str
-) -> None:
-    entities: list[tuple[str, str]] = [(f"{path}.mentions[{i}]", m) for i, m in enumerate(mentions)]
+def _check_validity(memory: Memory, changes: Mapping[str, object], path: str) -> None:
+    start, end = changes.get("valid_from", memory.valid_from), changes.get("valid_to", memory.valid_to)
+    if isinstance(start, int) and isinstance(end, int) and end < start:
+        raise InvalidField(f"{path}.valid_end_time", "is before valid_start_time")
+
+
+def _references(body: Body, mentions: tuple[str, ...], path: str) -> list[tuple[str, str]]:
+    """(field path, entity id) of all that a memory points at."""
+    entities = [(f"{path}.mentions[{i}]", entity) for i, entity in enumerate(mentions)]
     match body:
         case Fact(subject=subject, object_entity=target):
             entities += [(f"{path}.fact.subject", subject), (f"{path}.fact.entity", target)]
@@ -292,13 +335,18 @@ def _check_references(
             entities += [(f"{path}.episode.participants[{i}]", p) for i, p in enumerate(participants)]
         case _:
             pass
+    return [(where, entity) for where, entity in entities if entity]
+
+
+def _check_references(
+    decision: Decision, entities: Sequence[tuple[str, str]], source: Provenance | None, path: str
+) -> None:
     for where, entity_id in entities:
-        if entity_id:
-            entity = decision.view.memory(entity_id)
-            if entity is None or entity.state is State.DELETED:
-                raise InvalidField(where, f"{decision.name(entity_id)} does not exist")
-            if not isinstance(entity.body, Entity):
-                raise InvalidField(where, f"{decision.name(entity_id)} is not an entity")
+        entity = decision.view.memory(entity_id)
+        if entity is None or entity.state is State.DELETED:
+            raise InvalidField(where, f"{decision.name(entity_id)} does not exist")
+        if not isinstance(entity.body, Entity):
+            raise InvalidField(where, f"{decision.name(entity_id)} is not an entity")
     for i, memory_id in enumerate(source.derived_from if source else ()):
         if decision.view.memory(memory_id) is None:
             raise InvalidField(f"{path}.provenance.derived_memories[{i}]", f"{decision.name(memory_id)} does not exist")

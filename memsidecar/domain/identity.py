@@ -19,8 +19,8 @@ def digest_of(body: Body, agent: str) -> bytes:
     parts: tuple[str, ...]
     match body:
         case Fact(statement=text, subject=subject, predicate=predicate):
-            value = body.object_entity or body.object_text or body.object_value
-            parts = ("fact", subject, normalise(predicate), normalise(value), normalise(text))
+            target = (body.object_entity, normalise(body.object_text), normalise(body.object_value))
+            parts = ("fact", subject, normalise(predicate), *target, normalise(text))
         case Preference(statement=text, topic=topic, value=value, polarity=polarity, subject=subject):
             sign = "+" if polarity > 0 else "-" if polarity < 0 else "0"
             parts = ("preference", subject, normalise(topic), normalise(value), sign, normalise(text))
@@ -30,7 +30,8 @@ def digest_of(body: Body, agent: str) -> bytes:
             parts = ("episode", normalise(speaker), normalise(title), normalise(text))
         case Procedure(statement=text, title=title, steps=steps):
             parts = ("procedure", normalise(title), normalise(text), *map(normalise, steps))
-    joined = "\x1f".join((agent, *parts))
+    # With the length before each part, no text can pass for two.
+    joined = "".join(f"{len(part)}:{part}" for part in (agent, *parts))
     return sha256(joined.encode()).digest()[:DIGEST_BYTES]
 
 

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure
 
+# Not strftime's: its names follow the process's locale, and an index must not.
+_MONTHS = tuple("January February March April May June July August September October November December".split())
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # datetime's own range; outside of it a time is kept exactly but has no date to search by.
 _FIRST = -62_135_596_800_000_000
@@ -17,7 +19,7 @@ def date_words(time: int) -> str:
     if not _FIRST <= time <= _LAST:
         return ""
     day = _EPOCH + timedelta(microseconds=time)
-    return f"{day.day} {day:%B} {day.year}"
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
 def indexed_text(body: Body) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +26,7 @@ _MAX_LENGTH = 0xFFFF
 
 
 class KeywordIndex:
-    """Postings of every term. Rows come in increasing order; a removed row is the caller's to mask out."""
+    """Postings of every term, in the order of rows, which mostly come in increasing order."""
 
     def __init__(self) -> None:
         self._postings: dict[str, array[int]] = {}
@@ -35,13 +36,18 @@ class KeywordIndex:
         self._entries = 0
 
     def add(self, row: int, terms: Sequence[str]) -> None:
-        """Index a row's terms (repeats count). Rows without a call in between count as empty."""
-        if not len(self._lengths) <= row < MAX_ROWS:
-            raise ValueError(f"row {row} is out of order")
-        self._lengths.extend([0] * (row - len(self._lengths)))
-        self._lengths.append(min(len(terms), _MAX_LENGTH))
+        """Index a row's terms (repeats count). Rows without a call in between count as empty.
+
+        Raises ValueError for a row that has terms already, or is beyond MAX_ROWS.
+        """
+        if not 0 <= row < MAX_ROWS or (row < len(self._lengths) and self._lengths[row]):
+            raise ValueError(f"row {row} cannot be added")
+        if row >= len(self._lengths):
+            self._lengths.extend([0] * (row + 1 - len(self._lengths)))
+        length = min(len(terms), _MAX_LENGTH)
+        self._lengths[row] = length
         self._documents += bool(terms)
-        self._total_length += len(terms)
+        self._total_length += length
         head = row << _COUNT_BITS
         postings = self._postings
         for term, count in Counter(terms).items():
@@ -49,9 +55,29 @@ class KeywordIndex:
             known = postings.get(term)
             if known is None:
                 postings[term] = array("I", (entry,))
-            else:
+            elif known[-1] < entry:
                 known.append(entry)
+            else:
+                known.insert(bisect_left(known, entry), entry)
             self._entries += 1
+
+    def remove(self, row: int, terms: Sequence[str]) -> None:
+        """Take out a row that was added with these terms: no trace of them stays, here or in a dump."""
+        if row >= len(self._lengths) or not self._lengths[row]:
+            return
+        self._documents -= 1
+        self._total_length -= self._lengths[row]
+        self._lengths[row] = 0
+        first = row << _COUNT_BITS
+        for term in set(terms):
+            known = self._postings.get(term)
+            place = bisect_left(known, first) if known is not None else 0
+            if known is None or place == len(known) or known[place] >> _COUNT_BITS != row:
+                continue
+            del known[place]
+            self._entries -= 1
+            if not known:
+                del self._postings[term]
 
     @property
     def rows(self) -> int:

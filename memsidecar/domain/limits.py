@@ -20,5 +20,5 @@ MAX_REPEATED = 256  # aliases, steps, participants, mentions, messages of a prov
 MAX_MEMORY_BYTES = 1024 * 1024  # a whole memory as it comes in, so that every answer that holds one fits a message
 MAX_PROVENANCE_BYTES = 16 * 1024  # one source; a memory keeps up to 64
 MAX_DIMENSIONS = 16_384  # of a caller's vector, before anybody looks at it
-MAX_DEPTH = 32  # of attributes and other JSON
+MAX_DEPTH = 24  # of attributes and other JSON; a level takes three of the 100 that protobuf parses
 MAX_TTL = 1000 * 366 * 24 * 3600 * 1_000_000  # microseconds: every end is a Timestamp that can be told

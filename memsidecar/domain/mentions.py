@@ -6,9 +6,22 @@ Precise rather than complete: a name missed is found by its words all the same, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memsidecar.domain.text import CJK, display_name, entity_key
+from memsidecar.domain.names import (
+    COMMON,
+    COMMON_FOLDED,
+    HANGUL_SURNAMES,
+    HANGUL_TITLES,
+    NOT_GIVEN,
+    NOT_KANJI_NAMES,
+    NOT_NAMES,
+    NOT_ORGANISATIONS,
+    SURNAMES,
+)
+from memsidecar.domain.text import CJK, HAN, display_name, entity_key
+from memsidecar.domain.tokens import STOP_WORDS
 
 MAX_MENTIONS = 32
 MAX_NAME = 128
@@ -24,128 +37,185 @@ class Mention:
     type: str = ""
 
 
+# Every repeat below is bounded or cannot begin twice in one place, so that no text makes a rule slow.
 _URL = re.compile(r"https?://[^\s<>\"'）)，。、]+[^\s<>\"'）)，。、.,;:!?]")
 _HANDLE = re.compile(r"(?<![\w@.])@[A-Za-z0-9_][A-Za-z0-9_.-]{1,38}[A-Za-z0-9_]")
-_TITLE = re.compile(r"《([^《》\n]{1,60})》|“([A-Z][^“”\n]{2,60})”|\"([A-Z][^\"\n]{2,60})\"")
+_TITLE = re.compile(r"《([^《》\n]{1,60})》|“([^“”\n]{3,60})”|\"([^\"\n]{3,60})\"")
 _QUANTITY = re.compile(
-    r"(?<![\w.])(?:[$€£¥]\s?\d[\d,]*(?:\.\d+)?[kKmM]?|\d[\d,]*(?:\.\d+)?\s?(?:km|kg|lbs?|miles?|mph|GB|MB|TB|%|"
-    r"dollars|euros|公里|公斤|千克|元|万元|美元|岁|平方米))(?![\w])"
+    r"(?<![\w.,])(?:[$€£¥]\s?\d[\d,]{0,20}(?:\.\d{1,20})?[kKmM]?|\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:km|kg|lbs?|miles?|mph|"
+    r"GB|MB|TB|dollars|euros)|\d[\d,]{0,20}(?:\.\d{1,20})?\s?(?:%|公里|公斤|千克|元|万元|美元|岁|平方米))(?![A-Za-z0-9])"
 )
-# A run of capitalised words, with the small words that stand inside names.
-_CAPITALISED = re.compile(
-    r"(?<![\w@/.])((?:[A-Z][\w'’&.-]*[\w])|[A-Z])((?:\s(?:of|the|de|la|van|von|and|&)(?=\s[A-Z])|\s[A-Z][\w'’&-]*)*)"
-)
-_SENTENCE_START = re.compile(r"(?:^|[.!?。！？:\n\"“(*\-•]\s*)$")
-_ZH_ORGANISATION = re.compile(
-    rf"([{CJK}A-Za-z0-9]{{2,10}}?(?:大学|学院|中学|小学|公司|集团|银行|医院|研究所|研究院|图书馆|博物馆|餐厅|咖啡馆|俱乐部))"
-)
-_ZH_PLACE = re.compile(
-    r"((?:北京|上海|天津|重庆|广州|深圳|杭州|南京|苏州|成都|武汉|西安|厦门|青岛|大连|长沙|郑州|沈阳|昆明|拉萨|香港|澳门|"
-    r"台北|东京|大阪|京都|首尔|纽约|伦敦|巴黎|柏林|里斯本|新加坡|洛杉矶|旧金山|西雅图|波士顿|悉尼|墨尔本|多伦多|温哥华)市?)"
-)
-_ZH_SURNAMES = (
-    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘"
-    "杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
-)
-# A full name counts where the grammar around it says so: after an introducing word, or before a verb or title.
-_ZH_PERSON = re.compile(
-    rf"(?:(?:^|[\s，。！？；：、“”（(]|叫|和|跟|与|同|找|给|问|见|是|请|陪|对|让|被)"
-    rf"([{_ZH_SURNAMES}][{CJK}]{{1,2}})(?=说|在|是|的|和|跟|与|去|来|会|要|想|喜欢|告诉|问|也|，|。|！|？|、|$|先生|女士|老师|医生))"
-    rf"|([{_ZH_SURNAMES}](?:老师|医生|先生|女士|教授|经理|总|阿姨|叔叔))"
-)
-_HANGUL_NAME = re.compile(r"([가-힣]{2,4})(?=씨|님|이랑|에게)")
-_KATAKANA = re.compile(r"[ァ-ヴー]{3,}(?:・[ァ-ヴー]{2,})*|[一-龥々]{1,4}(?=さん|くん|ちゃん|先生|様)")
+_UPPER = "A-ZÀ-ÖØ-ÞĆČĐĞİŁŃŘŚŞŠŹŻŽΑ-ΡΣ-ΩЁА-Я"
+# A letter or digit of a script with spaces: `\w` alone would take the Chinese words after a name along.
+_LETTER = rf"[^\W{CJK}]"
 
-# Capitalised by grammar, not because they name something.
-_COMMON = frozenset(
-    """I I'm I've I'll I'd The A An This That These Those There Here It It's He She We They You Your My Our His Her
-    Their What When Where Who Whom Whose Which Why How And But Or So If Then Because While After Before Since
-    Until Although Yes No Not Hey Hi Hello Wow Thanks Thank Sure Ok Okay Oh Well Yeah Yep Nope Great Good Nice
-    Cool Sorry Please Let Lets Let's That's What's There's Here's Is Are Was Were Do Does Did Have Has Had Can
-    Could Will Would Should May Might Must In On At By For With From To Of As Just Also Maybe Actually Really
-    Absolutely Definitely Certainly Course Sounds Congrats Congratulations Monday Tuesday Wednesday Thursday
-    Friday Saturday Sunday January February March April June July August September October November December Mr
-    Mrs Ms Dr Mom Dad User Assistant System Today Tomorrow Yesterday Some Any All Each Every Both Many Most More
-    First Second Next Last Finally Step Note Example Use Using Make Get Got Go Now Still Even Only Once Again
-    Never Always Often Sometimes Don't Doesn't Didn't Can't Won't Isn't Aren't Wasn't""".split()
+
+def _name(upper: str, letter: str) -> str:
+    return rf"[{upper}](?:(?:{letter}|['’&.-])*{letter})?"
+
+
+def _name_run(upper: str, letter: str) -> re.Pattern[str]:
+    """A run of capitalised words, with the small words that stand inside names."""
+    word = _name(upper, letter)
+    return re.compile(rf"(?<![@/.])(?<!{letter}){word}(?: (?:(?:of the|of|the|de la|de|la|van|von|&) )?{word})*")
+
+
+_CAPITALISED = _name_run(_UPPER, _LETTER)
+_CAPITALISED_ASCII = _name_run("A-Z", "[A-Za-z0-9_]")
+_SENTENCE_START = re.compile(r"[.!?。！？:\n\"“(*\-•]\s*$")
+_MOST_WORDS = 6
+_ZH_ORGANISATION = re.compile("大学|学院|中学|小学|公司|集团|银行|医院|研究所|研究院|图书馆|博物馆|餐厅|咖啡馆|俱乐部")
+_ZH_LONGEST = 10
+_ZH_NAME = re.compile(rf"[{CJK}A-Za-z0-9]*$")
+_ZH_LEAD = re.compile(rf"^.*[{NOT_GIVEN}于进入家所间座上]|^.*(?:考上|毕业|加入|离开|参观|位于)")
+_ZH_PLACE = re.compile(
+    r"(?:北京|上海|天津|重庆|广州|深圳|杭州|南京|苏州|成都|武汉|西安|厦门|青岛|大连|长沙|郑州|沈阳|昆明|拉萨|香港|澳门|"
+    r"台北|东京|大阪|京都|首尔|纽约|伦敦|巴黎|柏林|里斯本|新加坡|洛杉矶|旧金山|西雅图|波士顿|悉尼|墨尔本|多伦多|温哥华)市?"
 )
+# A name counts where the grammar around it says so: after an introducing word, and before a verb or a title.
+_ZH_BEFORE = r"(?:(?<![^\s，。！？；：、“（(])|(?<=[叫和跟与同找给问见请陪让到像]))"
+_ZH_PERSON = re.compile(
+    rf"{_ZH_BEFORE}(?:([{SURNAMES}](?:(?![{NOT_GIVEN}])[{HAN}]){{1,2}})"
+    r"(?=说|在|是|的|和|跟|与|去|来|会|要|想|喜欢|告诉|问|也|给|[，。！？、]|$|先生|女士|老师|医生)"
+    rf"|([{SURNAMES}](?:老师|医生|先生|女士|教授|经理|阿姨|叔叔)))"
+)
+_HANGUL_NAME = re.compile(
+    rf"(?<![가-힣])([{HANGUL_SURNAMES}][가-힣]{{2}})(?:씨|님|이랑|에게)|(?<![가-힣])([가-힣]{{2,3}}) ?씨(?![가-힣])"
+)
+_KATAKANA = re.compile(
+    r"[ァ-ヴー]{2,12}(?:・[ァ-ヴー]{2,12}){1,3}|[ァ-ヴー]{2,8}(?=さん|くん|ちゃん|様)|(?<![お御一-龥々])[一-龥々]{2,4}(?=さん|くん|ちゃん|様)"
+)
+
+Found = tuple[int, int, Mention]
 
 
 def find_mentions(text: str) -> tuple[Mention, ...]:
     """The names in a text, each once (by its key), in order of appearance, at most MAX_MENTIONS."""
     text = text[:MAX_CHARS]
+    taken = bytearray(len(text))
     found: list[tuple[int, Mention]] = []
-    taken: list[tuple[int, int]] = []
-
-    def add(start: int, end: int, name: str, kind: str) -> None:
-        if any(start < stop and begin < end for begin, stop in taken):
-            return
-        taken.append((start, end))
-        found.append((start, Mention(display_name(name)[:MAX_NAME], kind)))
-
-    for match in _URL.finditer(text):
-        add(*match.span(), match.group(), "url")
-    for match in _HANDLE.finditer(text):
-        add(*match.span(), match.group(), "handle")
-    for match in _TITLE.finditer(text):
-        add(*match.span(), next(g for g in match.groups() if g), "work")
-    for match in _QUANTITY.finditer(text):
-        add(*match.span(), match.group(), "quantity")
-    for match in _CAPITALISED.finditer(text):
-        if (name := _proper_name(text, match)) is not None:
-            add(*match.span(), name, "")
-    if not text.isascii():
-        for match in _ZH_ORGANISATION.finditer(text):
-            add(*match.span(1), _without_lead(match.group(1)), "organisation")
-        for match in _ZH_PLACE.finditer(text):
-            add(*match.span(1), match.group(1), "place")
-        for match in _ZH_PERSON.finditer(text):
-            group = 1 if match.group(1) else 2
-            add(*match.span(group), match.group(group), "person")
-        for pattern in (_HANGUL_NAME, _KATAKANA):
-            for match in pattern.finditer(text):
-                add(*match.span(), match.group(), "")
+    for start, end, mention in _candidates(text):
+        # What a rule before has taken is part of something else.
+        if not any(taken[start:end]):
+            taken[start:end] = b"\1" * (end - start)
+            found.append((start, mention))
     found.sort(key=lambda item: item[0])
     unique: dict[str, Mention] = {}
     for _, mention in found:
         key = entity_key(mention.name)
-        if key and key not in unique and len(unique) < MAX_MENTIONS:
+        if key and key not in unique:
             unique[key] = mention
+            if len(unique) == MAX_MENTIONS:
+                break
     return tuple(unique.values())
 
 
-def _proper_name(text: str, match: re.Match[str]) -> str | None:
-    words = match.group().split(" ")
-    while words and words[0] in _COMMON:
-        words.pop(0)
-    while words and (words[-1] in _COMMON or not words[-1][:1].isupper()):
-        words.pop()
-    if not words or (len(words) == 1 and len(words[0]) < 2):
-        return None
-    name = " ".join(words)
-    name = name[:-2] if name.endswith(("'s", "’s")) else name
-    # One capitalised word at the start of a sentence may be an ordinary word: only one that is capitalised elsewhere
-    # too, or written in capitals or camel case, counts.
-    if len(words) == 1 and match.group().split(" ")[0] == words[0]:
-        before = text[max(0, match.start() - 3) : match.start()]
-        if _SENTENCE_START.search(before) and not _is_name_elsewhere(text, name, match.start()):
-            return None
-    return name
+def _candidates(text: str) -> Iterator[Found]:
+    """What the rules find, the surest first; places may overlap."""
+    for pattern, kind in ((_URL, "url"), (_HANDLE, "handle")):
+        for match in pattern.finditer(text):
+            yield match.start(), match.end(), _mention(match.group(), kind)
+    for match in _TITLE.finditer(text):
+        if match.group(1) or _is_title(match.group(2) or match.group(3)):
+            yield match.start(), match.end(), _mention((match.group(match.lastindex or 0)).rstrip(".,"), "work")
+    for match in _QUANTITY.finditer(text):
+        yield match.start(), match.end(), _mention(match.group(), "quantity")
+    yield from _capitalised(text)
+    if not text.isascii():
+        yield from _chinese(text)
+        yield from _korean_and_japanese(text)
 
 
-def _is_name_elsewhere(text: str, name: str, here: int) -> bool:
-    if any(c.isupper() or c.isdigit() for c in name[1:]):
+def _mention(name: str, kind: str = "") -> Mention:
+    return Mention(display_name(name)[:MAX_NAME], kind)
+
+
+def _is_title(quoted: str) -> bool:
+    """Whether quoted words are a title rather than speech: every word that is not small has a capital."""
+    words = quoted.rstrip(".,").split()
+    if not words or len(words) > 8 or quoted[-1] in "!?" or not words[0][:1].isupper():
+        return False
+    if len(words) == 1:
+        return not _is_common(words[0])
+    return (
+        words[0] not in ("I", "I'm", "I’m")
+        and all(w[:1].isupper() or len(w) < 4 for w in words[1:])
+        and (words[-1][:1].isupper())
+    )
+
+
+def _is_common(word: str) -> bool:
+    plain = word.replace("’", "'")
+    if plain in COMMON:
         return True
-    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-        if match.start() != here and not _SENTENCE_START.search(text[max(0, match.start() - 3) : match.start()]):
-            return True
-    return False
+    shouted = len(word) > 1 and word.isupper() and word != "US"
+    return shouted and (word.casefold() in STOP_WORDS or word.casefold() in COMMON_FOLDED)
 
 
-_ZH_LEAD = re.compile(r"^.*(?:在|去|到|从|于|进|入|考上|毕业|加入|离开|一家|一所|的)")
+def _capitalised(text: str) -> Iterator[Found]:
+    elsewhere: set[str] | None = None
+    for match in (_CAPITALISED_ASCII if text.isascii() else _CAPITALISED).finditer(text):
+        words = match.group().split(" ")
+        first, last = 0, len(words)
+        while first < last and (_is_common(words[first]) or not words[first][:1].isupper()):
+            first += 1
+        while last > first and (_is_common(words[last - 1]) or not words[last - 1][:1].isupper()):
+            last -= 1
+        if first == last or last - first > _MOST_WORDS:
+            continue
+        name = " ".join(words[first:last])
+        name = name[:-2] if name.endswith(("'s", "’s")) else name
+        if len(name) < 2 or (last - first > 2 and name.isupper()):
+            continue
+        # One capitalised word at the start of a sentence may be an ordinary one: it counts when it is capitalised
+        # elsewhere too, or written in capitals or camel case.
+        if last - first == 1 and first == 0 and _starts_sentence(text, match.start()):
+            if elsewhere is None:
+                elsewhere = _inside_sentences(text)
+            if name not in elsewhere and not any(c.isupper() or c.isdigit() for c in name[1:]):
+                following = text[match.end() : match.end() + 2].lstrip()
+                # Among Chinese words a capital is never grammar.
+                if not following or not _IS_CJK.match(following):
+                    continue
+        yield match.start(), match.end(), _mention(name)
 
 
-def _without_lead(name: str) -> str:
-    """The organisation without the verb or preposition that the rule took along: 在北京大学 -> 北京大学."""
-    shorter = _ZH_LEAD.sub("", name)
-    return shorter if len(shorter) >= 3 else name
+_IS_CJK = re.compile(rf"[{CJK}]")
+_WORD = re.compile(_name(_UPPER, _LETTER))
+
+
+def _starts_sentence(text: str, at: int) -> bool:
+    before = text[max(0, at - 3) : at]
+    return _SENTENCE_START.search(before) is not None or (at <= 3 and not before.strip())
+
+
+def _inside_sentences(text: str) -> set[str]:
+    """Capitalised words that stand inside a sentence somewhere."""
+    words = ((match.group(), match.start()) for match in _WORD.finditer(text))
+    inside = (word for word, at in words if not _starts_sentence(text, at))
+    return {word[:-2] if word.endswith(("'s", "’s")) else word for word in inside}
+
+
+def _chinese(text: str) -> Iterator[Found]:
+    for match in _ZH_ORGANISATION.finditer(text):
+        before = _ZH_NAME.search(text[max(0, match.start() - _ZH_LONGEST) : match.start()])
+        # The organisation without the verb or preposition before it: 在北京大学 -> 北京大学.
+        name = _ZH_LEAD.sub("", before.group()) if before is not None else ""
+        if len(name) >= 2 and name not in NOT_ORGANISATIONS and name[:2] not in NOT_ORGANISATIONS:
+            yield match.start() - len(name), match.end(), _mention(name + match.group(), "organisation")
+    for match in _ZH_PLACE.finditer(text):
+        yield match.start(), match.end(), _mention(match.group(), "place")
+    for match in _ZH_PERSON.finditer(text):
+        group = 1 if match.group(1) else 2
+        if match.group(group)[:2] not in NOT_NAMES:
+            yield match.start(group), match.end(group), _mention(match.group(group), "person")
+
+
+def _korean_and_japanese(text: str) -> Iterator[Found]:
+    for match in _HANGUL_NAME.finditer(text):
+        group = 1 if match.group(1) else 2
+        if match.group(group) not in HANGUL_TITLES and match.group(group)[:2] not in HANGUL_TITLES:
+            yield match.start(group), match.end(group), _mention(match.group(group), "person")
+    for match in _KATAKANA.finditer(text):
+        if match.group() not in NOT_KANJI_NAMES:
+            yield match.start(), match.end(), _mention(match.group())

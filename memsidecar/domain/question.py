@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from memsidecar.domain.mentions import find_mentions
-from memsidecar.domain.text import entity_key, normalise
-from memsidecar.domain.tokens import query_tokens
+from memsidecar.domain.text import CJK, entity_key, normalise
+from memsidecar.domain.tokens import LETTER, query_tokens
 
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*", re.UNICODE)
+_WORD = re.compile(rf"{LETTER}+(?:['’-]{LETTER}+)*")
+_CJK_NAME = re.compile(rf"[{CJK}]+")
 _POSSESSIVE = re.compile(r"['’]s$")
 # Speakers that are roles, not names: "user" in a question is a word.
 ROLES = frozenset({"", "user", "assistant", "system", "tool"})
@@ -55,9 +56,11 @@ def _people(text: str, speakers: Mapping[str, str]) -> tuple[str, ...]:
     if not speakers:
         return ()
     found = {speakers[run]: None for run in _runs(text) if run in speakers}
-    # Scripts without spaces: a name is anywhere in a run of characters.
-    normal = normalise(text)
-    found.update({name: None for key, name in speakers.items() if not key.isascii() and key in normal})
+    # Scripts without spaces: a name is anywhere in a run of characters. One character alone is a part of many words.
+    if not text.isascii():
+        normal = entity_key(text)
+        written_together = (key for key in speakers if len(key) > 1 and _CJK_NAME.fullmatch(key) and key in normal)
+        found.update({speakers[key]: None for key in written_together})
     return tuple(name for name in found if normalise(name) not in ROLES)
 
 
@@ -71,7 +74,9 @@ def _entities(text: str, names: Mapping[str, str], left_out: Collection[str]) ->
 def _without(text: str, people: Collection[str]) -> str:
     shorter = text
     for person in people:
-        pattern = rf"(?<!\w){re.escape(person)}(?:['’]s)?(?!\w)" if person.isascii() else re.escape(person)
+        pattern = re.escape(person)
+        if not _CJK_NAME.fullmatch(entity_key(person)):
+            pattern = rf"(?<!\w){pattern}(?:['’]s)?(?!\w)"
         shorter = re.sub(pattern, " ", shorter, flags=re.IGNORECASE)
     shorter = " ".join(shorter.split())
     return shorter if any(c.isalnum() for c in shorter) else text

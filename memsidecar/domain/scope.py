@@ -63,6 +63,8 @@ def parse_name(name: str, collection: str) -> tuple[Partition, str] | None:
 
 def _segment(encoded: str) -> str:
     try:
-        return unquote(encoded, errors="strict")
-    except UnicodeDecodeError:
+        decoded = unquote(encoded, errors="strict")
+        decoded.encode()
+    except UnicodeError:  # bytes that are no UTF-8, or a lone surrogate: no name has one
         return ""
+    return decoded

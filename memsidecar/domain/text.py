@@ -6,15 +6,28 @@ import re
 import unicodedata
 
 # Han, kana and hangul: scripts in which words are not separated by spaces (hangul is, but names are written both ways).
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+CJK = HAN + "\u3041-\u30fa\u30fc-\u30ff\uac00-\ud7af"
 _SPACE = re.compile(r"\s+")
 _SPACE_IN_CJK = re.compile(rf"(?<=[{CJK}]) (?=[{CJK}])")
 _CHUNK_END = re.compile(r"(?:[.!?](?=\s)|[。！？；\n])\s*")
+# Symbols (emoji among them), their modifiers, and what cannot be seen. Marks stay: in many scripts they are vowels.
+_NOT_IN_KEYS = frozenset(("So", "Sk", "Me", "Cf", "Cc"))
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_OUTER = " \t.,;:!?\"'“”‘’()[]{}<>《》「」『』，。；：！？、"
+_ZERO_WIDTH_JOINER = "\u200d"
+# Not marks by category, but written onto the letter before: joiners, half-width kana voice marks, Thai and Lao "am".
+_EXTENDING = frozenset("\u200c\u200d\uff9e\uff9f\u0e33\u0eb3")
+_VIRAMA = 9  # the combining class of signs that join two consonants into one
 
 
 def normalise(text: str) -> str:
     """NFKC, case-folded, white space collapsed: two texts that a reader would call the same become equal."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    if text.isascii():
+        return _SPACE.sub(" ", text.casefold()).strip()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    # Folding case may leave characters that compose again.
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", folded).casefold()).strip()
 
 
 def entity_key(name: str) -> str:
@@ -22,8 +35,10 @@ def entity_key(name: str) -> str:
 
     Spaces between CJK characters are dropped, so that two spellings of one name meet. May be empty ("🙂").
     """
-    kept = "".join(c for c in normalise(name) if unicodedata.category(c) not in ("So", "Sk", "Mn", "Cf", "Cc"))
-    return _SPACE_IN_CJK.sub("", _SPACE.sub(" ", kept).strip(" \t.,;:!?\"'“”‘’()[]{}<>《》「」『』，。；：！？、"))
+    if not name.isascii():
+        name = _SELECTORS.sub("", unicodedata.normalize("NFKC", _SPACE.sub(" ", name)))
+    kept = (c for c in _SPACE.sub(" ", name) if c.isalnum() or unicodedata.category(c) not in _NOT_IN_KEYS)
+    return _SPACE_IN_CJK.sub("", normalise("".join(kept)).strip(_OUTER))
 
 
 def display_name(name: str) -> str:
@@ -31,37 +46,86 @@ def display_name(name: str) -> str:
     return _SPACE.sub(" ", name).strip()
 
 
-def chunks(text: str, size: int, overlap: int) -> list[str]:
-    """Pieces of at most `size` code points that cover the text, neighbours sharing about `overlap`.
+def inside_character(text: str, at: int) -> bool:
+    """Whether a cut before `at` would fall inside what a reader sees as one character (a grapheme cluster): a letter
+    and its marks, an emoji sequence, a flag, a Korean syllable in parts, a line end of two."""
+    if not 0 < at < len(text):
+        return False
+    after, before = text[at], text[at - 1]
+    if after.isascii():
+        return before == "\r" and after == "\n"
+    if unicodedata.category(after) in ("Mn", "Mc", "Me") or after in _EXTENDING:
+        return True
+    if before == _ZERO_WIDTH_JOINER or "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
+        return True
+    if unicodedata.combining(before) == _VIRAMA:
+        return after.isalpha()
+    if _is_flag_half(after):
+        halves = 0
+        while halves < min(at, _LONGEST_RUN) and _is_flag_half(text[at - 1 - halves]):
+            halves += 1
+        return halves % 2 == 1
+    return _is_inside_syllable(before, after)
 
-    Cuts after a sentence where one ends in the second half of a piece, else between words, else anywhere between
-    characters (a combining mark stays with its letter).
+
+# Halves of flags in a row that are paired from the first; the search for the first must end (even: then it gives up).
+_LONGEST_RUN = 128
+
+
+def _is_flag_half(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _is_inside_syllable(before: str, after: str) -> bool:
+    """Korean syllables written as their parts: leading consonant, vowel, trailing consonant."""
+    if "\uac00" <= before <= "\ud7a3":
+        takes_vowel = (ord(before) - 0xAC00) % 28 == 0
+        return "\u11a8" <= after <= "\u11ff" or (takes_vowel and "\u1160" <= after <= "\u11a7")
+    if "\u1100" <= before <= "\u115f":
+        return "\u1100" <= after <= "\u11a7" or "\uac00" <= after <= "\ud7a3"
+    if "\u1160" <= before <= "\u11a7":
+        return "\u1160" <= after <= "\u11ff"
+    return "\u11a8" <= before <= "\u11ff" and "\u11a8" <= after <= "\u11ff"
+
+
+def chunks(text: str, size: int, overlap: int) -> list[str]:
+    """Pieces of at most `size` code points (1 or more) that cover the text, neighbours sharing about `overlap`.
+
+    Cuts after a sentence where one ends in the second half of a piece, else between words, else between characters as a
+    reader sees them; inside one only when it is longer than half a piece. Every piece is at least a quarter of `size`
+    further on than the one before, whatever `overlap` is.
     """
     if len(text) <= size:
         return [text]
     pieces: list[str] = []
     start = 0
-    while start < len(text):
+    while True:
         end = min(start + size, len(text))
         if end < len(text):
             end = _cut(text, start + size // 2, end)
         pieces.append(text[start:end])
         if end == len(text):
-            break
-        following = max(end - overlap, start + 1)
-        # Begin the overlap at a word, unless the script has none.
-        space = text.find(" ", following, end)
-        start = space + 1 if space != -1 else following
-    return pieces
+            return pieces
+        start = _next_start(text, max(end - overlap, start + max(1, size // 4)), end)
 
 
 def _cut(text: str, earliest: int, latest: int) -> int:
     ends = [match.end() for match in _CHUNK_END.finditer(text, earliest, latest)]
-    if ends:
+    if ends and not inside_character(text, ends[-1]):
         return ends[-1]
     space = text.rfind(" ", earliest, latest)
-    if space != -1:
+    if space != -1 and not inside_character(text, space + 1):
         return space + 1
-    while latest > earliest and unicodedata.combining(text[latest]):
-        latest -= 1
+    for end in range(latest, earliest, -1):
+        if not inside_character(text, end):
+            return end
     return latest
+
+
+def _next_start(text: str, earliest: int, end: int) -> int:
+    """Where the overlap begins: at a word, unless the script has none."""
+    space = text.find(" ", earliest, end)
+    start = space + 1 if space != -1 else earliest
+    while start < end and inside_character(text, start):
+        start += 1
+    return min(start, end)

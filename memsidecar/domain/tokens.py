@@ -1,21 +1,42 @@
 """Words for the keyword index, in any script.
 
-Latin and other spaced scripts: words, case-folded, stemmed with Snowball (English; the stems of other languages' words
-only have to be equal on both sides). Han, kana and hangul: overlapping pairs of characters, which the design's
-measurement found as good as a segmenter, plus single characters so that a one-character question finds something.
+Spaced scripts: words, case-folded, stemmed with Snowball (English; the stems of other languages' words only have to be
+equal on both sides). Han, kana, hangul and the unspaced scripts of South-East Asia: overlapping pairs of characters,
+which the design's measurement found as good as a segmenter, plus single Han characters so that a one-character question
+finds something.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
 
 import Stemmer
 
-from memsidecar.domain.text import CJK
+from memsidecar.domain.text import CJK, HAN
 
-_TOKEN = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W_{CJK}]+)*|[@#][\w{CJK}]+", re.UNICODE)
-_IS_CJK = re.compile(rf"[{CJK}]")
+# Thai, Lao, Burmese and Khmer.
+_UNSPACED = CJK + "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+# A hash or an encoded picture is a word to no one; its beginning tells it from others.
+_LONGEST_WORD = 64
+
+
+def _marks() -> str:
+    """Combining marks as ranges of a character class. `\\w` leaves them out, but they are vowels in many scripts."""
+    points = [p for p in range(0x300, 0x3000) if unicodedata.category(chr(p)) in ("Mn", "Mc")]
+    runs = (list(run) for _, run in groupby(enumerate(points), lambda item: item[1] - item[0]))
+    return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
+
+
+# A letter or digit of any script, or a mark on one.
+LETTER = rf"(?:[^\W_]|[{_marks()}])"
+_SPACED = rf"(?:[^\W_{_UNSPACED}]+|[{_marks()}]+)+"
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_SPACED}(?:'{_SPACED})*")
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_IS_HAN = re.compile(rf"[{HAN}]")
 _STEMMER = Stemmer.Stemmer("english")
 _STEMMER.maxCacheSize = 50_000
 
@@ -28,33 +49,53 @@ STOP_WORDS = frozenset(
     own same such any both each few more most other some""".split()
 )
 STOP_CJK = frozenset("的了是在我你他她它们吗呢吧啊和与及就都也很这那个什么怎么谁哪几多少有没不")
+_CONTRACTED = frozenset(("s", "t", "d", "m", "ll", "re", "ve"))
 
 
 def tokens(text: str) -> list[str]:
     """The index terms of a text, repeats kept, stop words left out."""
     words: list[str] = []
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
-        token = match.group()
-        if _IS_CJK.match(token):
-            # Single kana and hangul syllables are particles or parts of words; a single Han character is a word.
-            words.extend(c for c in token if "\u3400" <= c <= "\u9fff" and c not in STOP_CJK)
-            words.extend(token[i : i + 2] for i in range(len(token) - 1))
-        elif token not in STOP_WORDS:
+    for token in _runs(text):
+        if token.isascii() or not _IS_UNSPACED.match(token):
             words.append(token)
+        elif len(token) == 1:
+            if token not in STOP_CJK:
+                words.append(token)
+        else:
+            # Single kana and hangul syllables are particles or parts of words; a single Han character is a word.
+            words.extend(c for c in token if c not in STOP_CJK and _IS_HAN.match(c))
+            words.extend(token[i : i + 2] for i in range(len(token) - 1))
     return _STEMMER.stemWords(words)  # type: ignore[no-any-return]
 
 
 def query_tokens(text: str) -> list[str]:
     """The distinct terms of a question: single CJK characters only where a run has no second one."""
     words: dict[str, None] = {}
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).casefold()):
-        token = match.group()
-        if _IS_CJK.match(token):
-            if len(token) == 1:
+    for token in _runs(text):
+        if token.isascii() or not _IS_UNSPACED.match(token):
+            words[token] = None
+        elif len(token) == 1:
+            if token not in STOP_CJK:
                 words[token] = None
+        else:
             for i in range(len(token) - 1):
                 if not (token[i] in STOP_CJK and token[i + 1] in STOP_CJK):
                     words[token[i : i + 2]] = None
-        elif token not in STOP_WORDS:
-            words[token] = None
     return list(dict.fromkeys(_STEMMER.stemWords(list(words))))
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Words that mean something, and runs of unspaced characters."""
+    if text.isascii():
+        found = _ASCII_TOKEN.findall(text.lower())
+    else:
+        found = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'"))
+    for token in found:
+        if token in STOP_WORDS:
+            continue
+        if "'" in token:
+            head, _, tail = token.rpartition("'")
+            # "it's", "that'll", "don't" are stop words too; "o'brien" and "d'angelo" are names.
+            if tail in _CONTRACTED and (head in STOP_WORDS or token.endswith("n't")):
+                continue
+        yield token[:_LONGEST_WORD] if len(token) > _LONGEST_WORD and not _IS_UNSPACED.match(token) else token

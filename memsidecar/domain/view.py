@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from typing import Protocol
 
 from memsidecar.domain.events import Event
-from memsidecar.domain.fold import Delta, apply
+from memsidecar.domain.fold import apply
+from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
 from memsidecar.domain.text import entity_key
+
+_NONE: frozenset[str] = frozenset()
 
 
 class PartitionView(Protocol):
@@ -18,19 +22,27 @@ class PartitionView(Protocol):
         ...
 
     def by_digest(self, digest: bytes) -> str | None:
-        """The live memory with that content."""
+        """The live memory with that content; the oldest one (`oldest`) when updates or undeletes made several."""
+        ...
+
+    def holders(self, digest: bytes) -> Iterable[str]:
+        """All live memories with that content."""
         ...
 
     def entity(self, key: str) -> str | None:
-        """The live entity with that name or alias (`entity_key`)."""
+        """The live entity with that name or alias (`entity_key`); the oldest one when several share it."""
         ...
 
-    def last_episode(self, session: str) -> str | None:
-        """The newest episode of a session."""
+    def named(self, key: str) -> Iterable[str]:
+        """All live entities with that name or alias."""
+        ...
+
+    def last_episode(self, session: str, without: Set[str] = _NONE) -> str | None:
+        """The newest episode of a session, deleted ones included, those of `without` passed over."""
         ...
 
     def has_vectors(self, memory_id: str) -> bool:
-        """Whether its vectors are there."""
+        """Whether the vectors of its present text are there."""
         ...
 
 
@@ -41,64 +53,89 @@ def entity_keys(entity: Entity) -> tuple[str, ...]:
     return tuple(keys)
 
 
+def oldest(memories: Iterable[Memory | None]) -> str | None:
+    """The id of the one created first, equal times by id: an order that every replay agrees on."""
+    return min(((m.created_at, m.id) for m in memories if m is not None), default=(0, None))[1]
+
+
 class Overlay:
     """A PartitionView over another one with the effects of events that are decided but not yet committed."""
 
     def __init__(self, under: PartitionView) -> None:
         self._under = under
         self._memories: dict[str, Memory | None] = {}
-        self._digests: dict[bytes, str] = {}
-        self._entities: dict[str, str] = {}
-        self._last: dict[str, str] = {}
-        self._vectors: set[str] = set()
+        # Who may have a content or a name: whether it still does is asked of the memory.
+        self._digests: dict[bytes, dict[str, None]] = {}
+        self._entities: dict[str, dict[str, None]] = {}
+        self._episodes: dict[str, list[str]] = {}
+        self._purged: set[str] = set()
+        self._vectors: dict[str, bool] = {}
 
     def add(self, event: Event) -> None:
+        """See what this event will do."""
         delta = apply(event)
         if delta.purged:
             self._memories[delta.subject] = None
-        if delta.vectors is not None:
-            self._vectors.add(delta.subject)
+            self._purged.add(delta.subject)
+            self._vectors[delta.subject] = False
         if delta.put is not None:
-            self._put(delta)
+            self._put(delta.put)
+        if delta.vectors is not None and self.memory(delta.subject) is not None:
+            self._vectors[delta.subject] = True
 
-    def _put(self, delta: Delta) -> None:
-        memory = delta.put
-        if memory is None:
-            return
+    def _put(self, memory: Memory) -> None:
+        known = self.memory(memory.id)
+        if known is not None and embedded_text(known.body) != embedded_text(memory.body):
+            self._vectors[memory.id] = False
+        if known is None and isinstance(memory.body, Episode) and memory.scope.session:
+            self._episodes.setdefault(memory.scope.session, []).append(memory.id)
         self._memories[memory.id] = memory
-        if memory.state is State.DELETED:
-            return
         if memory.digest:
-            self._digests[memory.digest] = memory.id
+            self._digests.setdefault(memory.digest, {})[memory.id] = None
         if isinstance(memory.body, Entity):
             for key in entity_keys(memory.body):
-                self._entities[key] = memory.id
-        if isinstance(memory.body, Episode) and memory.scope.session and memory.version == 1:
-            self._last[memory.scope.session] = memory.id
+                self._entities.setdefault(key, {})[memory.id] = None
 
     def memory(self, memory_id: str) -> Memory | None:
         return self._memories[memory_id] if memory_id in self._memories else self._under.memory(memory_id)
 
     def by_digest(self, digest: bytes) -> str | None:
-        found = self._digests.get(digest) or self._under.by_digest(digest)
-        return found if found is not None and self._live(found) and self._digest_holds(found, digest) else None
+        if not self._memories:
+            return self._under.by_digest(digest)
+        return oldest(map(self.memory, self.holders(digest)))
+
+    def holders(self, digest: bytes) -> Iterable[str]:
+        found = [i for i in self._under.holders(digest) if i not in self._memories]
+        for memory_id in self._digests.get(digest, ()):
+            memory = self._live(memory_id)
+            if memory is not None and memory.digest == digest:
+                found.append(memory_id)
+        return found
 
     def entity(self, key: str) -> str | None:
-        found = self._entities.get(key) or self._under.entity(key)
-        return found if found is not None and self._live(found) else None
+        if not self._memories:
+            return self._under.entity(key)
+        return oldest(map(self.memory, self.named(key)))
 
-    def last_episode(self, session: str) -> str | None:
-        return self._last.get(session) or self._under.last_episode(session)
+    def named(self, key: str) -> Iterable[str]:
+        found = [i for i in self._under.named(key) if i not in self._memories]
+        for memory_id in self._entities.get(key, ()):
+            memory = self._live(memory_id)
+            if memory is not None and isinstance(memory.body, Entity) and key in entity_keys(memory.body):
+                found.append(memory_id)
+        return found
+
+    def last_episode(self, session: str, without: Set[str] = _NONE) -> str | None:
+        for memory_id in reversed(self._episodes.get(session, ())):
+            memory = self._memories.get(memory_id)
+            if memory is not None and memory_id not in without and memory.scope.session == session:
+                return memory_id
+        return self._under.last_episode(session, without | self._purged)
 
     def has_vectors(self, memory_id: str) -> bool:
-        return memory_id in self._vectors or self._under.has_vectors(memory_id)
+        known = self._vectors.get(memory_id)
+        return self._under.has_vectors(memory_id) if known is None else known
 
-    def _live(self, memory_id: str) -> bool:
-        if memory_id not in self._memories:
-            return True
-        memory = self._memories[memory_id]
-        return memory is not None and memory.state is not State.DELETED
-
-    def _digest_holds(self, memory_id: str, digest: bytes) -> bool:
+    def _live(self, memory_id: str) -> Memory | None:
         memory = self._memories.get(memory_id)
-        return memory is None or memory.digest == digest
+        return memory if memory is not None and memory.state is not State.DELETED else None

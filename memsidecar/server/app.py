@@ -45,7 +45,7 @@ _OPTIONS: Final = (
     ("grpc.max_receive_message_length", limits.MAX_MESSAGE_BYTES),
     # Two processes on one port would share its calls between two memories.
     ("grpc.so_reuseport", 0),
-    # A client may ping every 10 s, also without calls; the default, one in 5 minutes, cuts off Go clients with keepalive.
+    # A client may ping every 10 s, also without calls. The default is one in 5 minutes, and cuts off what pings more.
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
 )
@@ -103,9 +103,7 @@ class Server:
     async def start(self) -> None:
         settings = self._settings
         if settings.tcp_port is not None and not settings.token and not is_loopback(settings.tcp_host):
-            raise CannotListen(
-                f"a TCP port on {settings.tcp_host} needs a token: anybody there could read every memory"
-            )
+            raise CannotListen(f"a TCP port on {settings.tcp_host} needs a token, or anybody could read every memory")
         # The guard that says why is Admission; this one only bounds what waits for its refusal.
         self._data = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=2 * settings.max_concurrent_rpcs + 64)
         self._probes = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=256)

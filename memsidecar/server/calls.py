@@ -191,6 +191,8 @@ def _namespace(request: Any) -> str:
         return str(request.scope.namespace)[: limits.MAX_ID_CHARS]
     for field in _NAMES:
         if field in fields and isinstance(name := getattr(request, field), str):
+            if not name.startswith("namespaces/"):
+                return ""
             return name.removeprefix("namespaces/").split("/", 1)[0][: limits.MAX_ID_CHARS]
     return ""
 

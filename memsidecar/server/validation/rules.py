@@ -193,9 +193,9 @@ def _fields_problem(value: Struct, depth: int) -> str:
 
 
 def _json_problem(value: Value, depth: int) -> str:
-    if depth > limits.MAX_DEPTH:
-        return f"is nested more than {limits.MAX_DEPTH} levels deep"
     match value.WhichOneof("kind"):
+        case "struct_value" | "list_value" if depth > limits.MAX_DEPTH:
+            return f"is nested more than {limits.MAX_DEPTH} levels deep"
         case "number_value":
             return "" if math.isfinite(value.number_value) else "holds a number that JSON cannot say"
         case "string_value":

@@ -126,7 +126,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "DeleteScratchRequest": ("session", "keys"),
     "Message": ("role",),
     "ToolCall": ("id", "name"),
-    "ScratchEntry": ("key", "value"),
+    "ScratchEntry": ("value",),
 }
 
 _ANY_OF: dict[str, tuple[str, str]] = {
@@ -177,6 +177,11 @@ def _message(message: Any) -> list[Violation]:
     return found
 
 
+def _entry(entry: Any) -> list[Violation]:
+    # Not among the required fields, because a key may be blank.
+    return [] if entry.key else [("key", "is required")]
+
+
 def _in_order(message: Any, first: str, last: str) -> list[Violation]:
     if not (message.HasField(first) and message.HasField(last)):
         return []
@@ -191,6 +196,7 @@ _CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
     "Provenance": _provenance,
     "Query": _query,
     "Message": _message,
+    "ScratchEntry": _entry,
 }
 
 _PACKAGE = "memsidecar.v1."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -42,7 +43,7 @@ class Strings:
 
     def __init__(self, known: list[str] | None = None) -> None:
         self._known = known or [""]
-        self._numbers = {text: number for number, text in enumerate(self._known)}
+        self._numbers = {text: number for number, text in enumerate(self._known) if text or not number}
 
     def number(self, text: str) -> int:
         found = self._numbers.get(text)
@@ -54,8 +55,14 @@ class Strings:
     def find(self, text: str) -> int | None:
         return self._numbers.get(text)
 
-    def all(self) -> list[str]:
-        return self._known
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def used(self, numbers: NDArray[np.generic]) -> list[str]:
+        """All strings in the order of their numbers, empty where the number does not occur."""
+        occurs = np.zeros(len(self._known), dtype=np.bool_)
+        occurs[numbers.astype(np.intp)] = True
+        return [text if known else "" for text, known in zip(self._known, occurs.tolist(), strict=True)]
 
 
 class Columns:
@@ -111,10 +118,25 @@ class Columns:
         if memory.expires_at is not None:
             self.first_expiry = min(self.first_expiry, memory.expires_at)
 
-    def kill(self, row: int) -> None:
-        """The row's memory has moved to another row, or is purged."""
-        self._arrays["live"][row] = False
-        self._arrays["recallable"][row] = False
+    def move(self, old: int, row: int) -> None:
+        """The memory of `old` lives in `row` from now on: its neighbours follow it, `old` is erased."""
+        previous, following = int(self._arrays["previous"][old]), int(self._arrays["following"][old])
+        if previous != NO_ROW:
+            self.follow(row, previous)
+        if following != NO_ROW:
+            self.follow(following, row)
+        self.erase(old)
+
+    def erase(self, row: int) -> None:
+        """The row's memory has moved or is purged: nothing that it held stays, and no neighbour points at it."""
+        a = self._arrays
+        previous, following = int(a["previous"][row]), int(a["following"][row])
+        if previous != NO_ROW and a["following"][previous] == row:
+            a["following"][previous] = NO_ROW
+        if following != NO_ROW and a["previous"][following] == row:
+            a["previous"][following] = NO_ROW
+        for name, array in a.items():
+            array[row] = _FILL.get(name, 0)
 
     def follow(self, row: int, previous: int) -> None:
         self._arrays["previous"][row] = previous
@@ -122,8 +144,10 @@ class Columns:
 
     def dump(self) -> dict[str, NDArray[np.generic]]:
         arrays = {name: self[name].copy() for name in _TYPES}
-        for name, strings in self._strings().items():
-            arrays[name] = np.frombuffer("\n".join(_escape(s) for s in strings.all()).encode(), dtype=np.uint8)
+        for column, strings in self._strings():
+            # Those of purged memories only are left behind.
+            used = json.dumps(strings.used(self[column]), ensure_ascii=False)
+            arrays[f"{column}_strings"] = np.frombuffer(used.encode(), dtype=np.uint8)
         return arrays
 
     @classmethod
@@ -131,19 +155,11 @@ class Columns:
         columns = cls()
         columns.rows = len(arrays["live"])
         columns._arrays = {name: np.array(arrays[name], dtype=_TYPES[name]) for name in _TYPES}
-        for name in columns._strings():
-            known = [_unescape(s) for s in arrays[name].tobytes().decode().split("\n")]
-            setattr(columns, name, Strings(known))
+        columns.agents, columns.sessions, columns.speakers = (
+            Strings(json.loads(arrays[f"{column}_strings"].tobytes())) for column, _ in columns._strings()
+        )
         columns.first_expiry = int(columns["expires"].min()) if columns.rows else NEVER
         return columns
 
-    def _strings(self) -> dict[str, Strings]:
-        return {"agents": self.agents, "sessions": self.sessions, "speakers": self.speakers}
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _unescape(text: str) -> str:
-    return text.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")
+    def _strings(self) -> tuple[tuple[str, Strings], ...]:
+        return ("agent", self.agents), ("session", self.sessions), ("speaker", self.speakers)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memsidecar.domain.memory import State
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
-from memsidecar.services.resident.columns import RECALLABLE_STATES, Strings
+from memsidecar.services.resident.columns import RECALLABLE_STATES, Columns, Strings
 from memsidecar.services.resident.partition import Resident
 
 Mask = NDArray[np.bool_]
@@ -53,17 +53,20 @@ def _state_and_kind(resident: Resident, wanted: Filter, now: int) -> Mask:
         # Expiry is a matter of time, not of what is stored: an active memory past its time is EXPIRED.
         stored = (wanted.states - {State.EXPIRED}) if wanted.states else RECALLABLE_STATES
         mask = live & np.isin(state, [int(s) for s in stored])
-        if wanted.kinds:
-            mask &= np.isin(columns["kind"], [int(k) for k in wanted.kinds])
-        else:
-            mask &= ~np.asarray(columns["discovered"], dtype=np.bool_)
+        mask &= _of_kind(columns, wanted)
     if columns.first_expiry <= now:
         expires: Any = columns["expires"]
         expired = live & (state == int(State.ACTIVE)) & (expires <= now)
         mask &= ~expired
         if State.EXPIRED in wanted.states:
-            mask |= expired & (np.isin(columns["kind"], [int(k) for k in wanted.kinds]) if wanted.kinds else True)
+            mask |= expired & _of_kind(columns, wanted)
     return mask
+
+
+def _of_kind(columns: Columns, wanted: Filter) -> Mask:
+    if wanted.kinds:
+        return np.isin(columns["kind"], [int(k) for k in wanted.kinds])
+    return ~np.asarray(columns["discovered"], dtype=np.bool_)
 
 
 def _numbers(strings: Strings, wanted: Iterable[str]) -> list[int]:

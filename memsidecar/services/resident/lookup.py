@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +16,59 @@ from memsidecar.domain.view import entity_keys
 
 _DICT_ENTRY = 110  # a dictionary slot with its key and value, as measured with small strings and integers
 
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Postings(dict[Key, "array[int]"]):
+    """Key -> its rows in increasing order; a key without rows is not there."""
+
+    def insert(self, key: Key, row: int) -> bool:
+        """Whether the row was new."""
+        rows = self.get(key)
+        if rows is None:
+            self[key] = array("I", (row,))
+        elif rows[-1] < row:
+            rows.append(row)
+        else:
+            place = bisect_left(rows, row)
+            if rows[place] == row:
+                return False
+            rows.insert(place, row)
+        return True
+
+    def remove(self, key: Key, row: int) -> bool:
+        """Whether the row was there."""
+        rows = self.get(key)
+        place = bisect_left(rows, row) if rows is not None else 0
+        if rows is None or place == len(rows) or rows[place] != row:
+            return False
+        del rows[place]
+        if not rows:
+            del self[key]
+        return True
+
+    def rows(self, key: Key) -> NDArray[np.uint32]:
+        found = self.get(key)
+        return np.array(found, dtype=np.uint32) if found is not None else np.zeros(0, dtype=np.uint32)
+
 
 class Lookup:
-    """Where a memory is found. `put` and `drop` keep it exact for the newest version of every memory."""
+    """Where a memory is found. `put` and `drop` keep it exact for the newest version of every memory.
 
-    def __init__(self) -> None:
+    `created` gives the time of creation of a row: of several entities with one name the oldest is found.
+    """
+
+    def __init__(self, created: Callable[[int], int]) -> None:
         self.rows: dict[str, int] = {}
+        self._created = created
         # 8 bytes of the digest as a number: a third of the size of a bytes key. The reader compares the rest.
+        # Nearly always one row has a content, and one entity a name; the others are kept apart.
         self._digests: dict[int, int] = {}
+        self._same_digest: dict[int, list[int]] = {}
         self._names: dict[str, str] = {}
-        self._entities: dict[str, array[int]] = {}
-        self._labels: dict[tuple[str, str], array[int]] = {}
+        self._same_name: dict[str, list[str]] = {}
+        self._entities: Postings[str] = Postings()
+        self._labels: Postings[tuple[str, str]] = Postings()
         self._postings = 0
 
     @property
@@ -34,62 +78,92 @@ class Lookup:
 
     def put(self, row: int, memory: Memory) -> None:
         self.rows[memory.id] = row
-        for group, key in self._keys(memory):
-            found = group.get(key)
-            if found is None:
-                group[key] = array("I", (row,))
-            else:
-                found.append(row)
-            self._postings += 1
+        entities, labels = _keys(memory)
+        self._postings += sum(self._entities.insert(entity, row) for entity in entities)
+        self._postings += sum(self._labels.insert(label, row) for label in labels)
         if memory.state is State.DELETED:
             return
         if memory.digest:
-            self._digests[_short(memory.digest)] = row
+            short = _short(memory.digest)
+            if self._digests.setdefault(short, row) != row:
+                self._same_digest.setdefault(short, []).append(row)
         if isinstance(memory.body, Entity):
             for name in entity_keys(memory.body):
-                self._names.setdefault(name, memory.id)
+                first = self._names.setdefault(name, memory.id)
+                if first != memory.id:
+                    self._same_name.setdefault(name, [first]).append(memory.id)
+                    self._choose(name)
 
     def drop(self, row: int, memory: Memory) -> None:
         """Take out what `put` entered for this version."""
-        if self.rows.get(memory.id) == row:
-            del self.rows[memory.id]
-        if memory.digest and self._digests.get(_short(memory.digest)) == row:
-            del self._digests[_short(memory.digest)]
+        if memory.digest:
+            self._drop_digest(_short(memory.digest), row)
         if isinstance(memory.body, Entity):
             for name in entity_keys(memory.body):
-                if self._names.get(name) == memory.id:
-                    del self._names[name]
-        for group, key in self._keys(memory):
-            found = group.get(key)
-            if found is not None and row in found:
-                found.remove(row)
-                self._postings -= 1
+                self._drop_name(name, memory.id)
+        if self.rows.get(memory.id) == row:
+            del self.rows[memory.id]
+        entities, labels = _keys(memory)
+        self._postings -= sum(self._entities.remove(entity, row) for entity in entities)
+        self._postings -= sum(self._labels.remove(label, row) for label in labels)
 
-    def by_digest(self, digest: bytes) -> int | None:
-        return self._digests.get(_short(digest))
+    def _drop_digest(self, short: int, row: int) -> None:
+        others = self._same_digest.get(short)
+        if others is None:
+            if self._digests.get(short) == row:
+                del self._digests[short]
+            return
+        if self._digests[short] == row:
+            self._digests[short] = others.pop()
+        elif row in others:
+            others.remove(row)
+        if not others:
+            del self._same_digest[short]
+
+    def _drop_name(self, name: str, memory_id: str) -> None:
+        sharing = self._same_name.get(name)
+        if sharing is None:
+            if self._names.get(name) == memory_id:
+                del self._names[name]
+        elif memory_id in sharing:
+            sharing.remove(memory_id)
+            self._choose(name)
+            if len(sharing) == 1:
+                del self._same_name[name]
+
+    def _choose(self, name: str) -> None:
+        self._names[name] = min(self._same_name[name], key=lambda i: (self._created(self.rows[i]), i))
+
+    def by_digest(self, digest: bytes) -> list[int]:
+        """Rows that may have that content."""
+        short = _short(digest)
+        first = self._digests.get(short)
+        return [] if first is None else [first, *self._same_digest.get(short, ())]
 
     def by_name(self, key: str) -> str | None:
         return self._names.get(key)
+
+    def sharing(self, key: str) -> Iterable[str]:
+        """All entities with that name."""
+        first = self._names.get(key)
+        return () if first is None else self._same_name.get(key, (first,))
 
     def names(self) -> Mapping[str, str]:
         """Entity key -> entity id."""
         return self._names
 
     def about(self, entity_id: str) -> NDArray[np.uint32]:
-        """Rows that mention, or are about, an entity, oldest first."""
-        found = self._entities.get(entity_id)
-        return np.array(found, dtype=np.uint32) if found is not None else np.zeros(0, dtype=np.uint32)
+        """Rows that mention, or are about, an entity, in increasing order."""
+        return self._entities.rows(entity_id)
 
     def labelled(self, key: str, value: str) -> NDArray[np.uint32]:
-        found = self._labels.get((key, value))
-        return np.array(found, dtype=np.uint32) if found is not None else np.zeros(0, dtype=np.uint32)
+        return self._labels.rows((key, value))
 
-    def _keys(self, memory: Memory) -> Iterable[tuple[dict, object]]:  # type: ignore[type-arg]
-        for edge in edges_of(memory):
-            if edge.relation in (Relation.MENTIONS, Relation.ABOUT):
-                yield self._entities, edge.target
-        for label in memory.labels.items():
-            yield self._labels, label
+
+def _keys(memory: Memory) -> tuple[Iterable[str], Iterable[tuple[str, str]]]:
+    """The entities that a memory is found by, each once, and its labels."""
+    relations = (Relation.MENTIONS, Relation.ABOUT)
+    return dict.fromkeys(e.target for e in edges_of(memory) if e.relation in relations), memory.labels.items()
 
 
 def _short(digest: bytes) -> int:

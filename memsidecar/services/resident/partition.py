@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.fold import Delta
-from memsidecar.domain.indexed_text import indexed_text
+from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.keyword import KeywordIndex
-from memsidecar.domain.memory import Episode, Memory, State
+from memsidecar.domain.memory import Episode, Kind, Memory, State
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.tokens import tokens
+from memsidecar.domain.view import oldest
 from memsidecar.ports.ledger import EventCodec, Head
 from memsidecar.ports.vectors import VectorIndex
-from memsidecar.services.resident.columns import NO_ROW, Columns
+from memsidecar.services.resident.columns import Columns
 from memsidecar.services.resident.lookup import Lookup
 from memsidecar.services.resident.records import Records
 
@@ -28,8 +30,8 @@ class Resident:
 
     `model` is the embedding model whose vectors count.
 
-    A memory keeps its row while its indexed text stays the same; a new text gets a new row and the old one dies, so
-    that index entries are only ever added.
+    A memory keeps its row while it keeps its vectors; other vectors get a new row and the old one dies, because the
+    vector index takes a row only once. What a purge or a new text takes away is out of every index at once.
     """
 
     def __init__(self, partition: Partition, codec: EventCodec, vectors: VectorIndex, model: str) -> None:
@@ -39,14 +41,13 @@ class Resident:
         self.columns = Columns()
         self.keywords = KeywordIndex()
         self.vectors = vectors
-        self.lookup = Lookup()
+        self.lookup = Lookup(lambda row: int(self._column("created")[row]))
         self.records = Records(partition, codec)
         self._has_vectors: set[int] = set()
         self._last_episode: dict[int, int] = {}
         # Memories without vectors of the model, in the order in which they came.
         self.due: dict[str, None] = {}
-        self._speakers: dict[str, str] = {}
-        self._speakers_seen = 0
+        self._speakers: dict[str, str] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -64,26 +65,48 @@ class Resident:
         return self.records.get(row) if row is not None else None
 
     def by_digest(self, digest: bytes) -> str | None:
-        row = self.lookup.by_digest(digest)
-        if row is None:
-            return None
-        memory = self.records.get(row)
-        return memory.id if memory.digest == digest else None
+        return oldest(self._holders(digest)) if self.lookup.by_digest(digest) else None
+
+    def holders(self, digest: bytes) -> list[str]:
+        return [memory.id for memory in self._holders(digest)]
+
+    def _holders(self, digest: bytes) -> list[Memory]:
+        candidates = map(self.records.get, self.lookup.by_digest(digest))
+        return [memory for memory in candidates if memory.digest == digest]
 
     def entity(self, key: str) -> str | None:
         return self.lookup.by_name(key)
 
-    def last_episode(self, session: str) -> str | None:
+    def named(self, key: str) -> list[str]:
+        return list(self.lookup.sharing(key))
+
+    def last_episode(self, session: str, without: Set[str] = frozenset()) -> str | None:
         number = self.columns.sessions.find(session)
-        row = self._last_episode.get(number) if number is not None else None
+        row = self._last_episode.get(number) if number else None
+        if row is None or number is None:
+            return None
+        found = self.records.get(row).id
+        if found not in without:
+            return found
+        gone = [self.lookup.rows[i] for i in without if i in self.lookup.rows]
+        row = self._newest_episode(number, gone)
         return self.records.get(row).id if row is not None else None
+
+    def _newest_episode(self, session: int, without: list[int]) -> int | None:
+        """The row of the episode that came last among those of a session; slow."""
+        of_session = (self._column("session") == session) & (self._column("kind") == int(Kind.EPISODE))
+        of_session[without] = False
+        rows = np.flatnonzero(of_session & self._column("live"))
+        return int(rows[np.argmax(self._column("birth")[rows])]) if len(rows) else None
+
+    def _column(self, name: str) -> Any:
+        return self.columns[name]
 
     def speakers(self) -> Mapping[str, str]:
         """Key (`entity_key`) -> name of everyone who speaks here."""
-        known = self.columns.speakers.all()
-        if len(known) != self._speakers_seen:
-            self._speakers = {key: name for name in known if (key := entity_key(name))}
-            self._speakers_seen = len(known)
+        if self._speakers is None:
+            names = self.columns.speakers.used(self.columns["speaker"])
+            self._speakers = {key: name for name in names if (key := entity_key(name))}
         return self._speakers
 
     def has_vectors(self, memory_id: str) -> bool:
@@ -97,7 +120,7 @@ class Resident:
         if delta.purged:
             self._purge(delta.subject)
         if delta.put is not None:
-            self._put(delta.put, terms, delta.vectors is not None)
+            self._put(delta.put, terms, delta.vectors is not None and delta.vectors.model == self.model)
         # Vectors read back from the ledger come apart from their event, which then has none.
         if delta.vectors is not None and delta.vectors.model == self.model and len(delta.vectors.rows):
             row = self.lookup.rows.get(delta.subject)
@@ -116,17 +139,21 @@ class Resident:
         if old_row is None:
             row = self.columns.append(memory, self.columns.rows)
             self._index(row, memory, terms)
+            self._link(row, memory)
         else:
             old = self.records.get(old_row)
             self.lookup.drop(old_row, old)
-            moved = old.body is not memory.body and indexed_text(old.body) != indexed_text(memory.body)
-            if moved or (brings_vectors and old_row in self._has_vectors):
-                row = self.columns.append(memory, int(self.columns["birth"][old_row]))
-                self._move(old_row, row)
+            same_text = old.body == memory.body or indexed_text(old.body) == indexed_text(memory.body)
+            stale = old.body != memory.body and embedded_text(old.body) != embedded_text(memory.body)
+            if old_row in self._has_vectors and (stale or brings_vectors):
+                row = self._move(old_row, old, memory)
                 self._index(row, memory, terms)
             else:
                 row = old_row
                 self.columns.write(row, memory)
+                if not same_text:
+                    self.keywords.remove(row, tokens(indexed_text(old.body)))
+                    self._index(row, memory, terms)
         self.records.put(row, memory)
         self.lookup.put(row, memory)
         self._note_due(row, memory)
@@ -134,25 +161,32 @@ class Resident:
     def _index(self, row: int, memory: Memory, terms: list[str] | None) -> None:
         self.keywords.add(row, tokens(indexed_text(memory.body)) if terms is None else terms)
         if isinstance(memory.body, Episode):
-            session = int(self.columns["session"][row])
-            if memory.version == 1 and session:
-                self._last_episode[session] = row
-            previous = self.lookup.rows.get(memory.body.follows) if memory.body.follows else None
-            if previous is not None:
-                self.columns.follow(row, previous)
+            self._speakers = None
 
-    def _move(self, old_row: int, row: int) -> None:
-        self._retire(old_row)
-        session = int(self.columns["session"][old_row])
+    def _link(self, row: int, memory: Memory) -> None:
+        """Put a new episode at the end of its session."""
+        if not isinstance(memory.body, Episode):
+            return
+        if memory.scope.session:
+            self._last_episode[int(self._column("session")[row])] = row
+        previous = self.lookup.rows.get(memory.body.follows) if memory.body.follows else None
+        if previous is not None:
+            self.columns.follow(row, previous)
+
+    def _move(self, old_row: int, old: Memory, memory: Memory) -> int:
+        """A new row for a memory that is there already."""
+        session = int(self._column("session")[old_row])
+        row = self.columns.append(memory, int(self._column("birth")[old_row]))
+        self.columns.move(old_row, row)
+        self._retire(old_row, old)
         if self._last_episode.get(session) == old_row:
             self._last_episode[session] = row
-        following = int(self.columns["following"][old_row])
-        if following != NO_ROW:
-            self.columns.follow(following, row)
+        return row
 
-    def _retire(self, row: int) -> None:
-        self.columns.kill(row)
+    def _retire(self, row: int, memory: Memory) -> None:
+        """Take a row out of the indexes."""
         self.records.drop(row)
+        self.keywords.remove(row, tokens(indexed_text(memory.body)))
         if row in self._has_vectors:
             self.vectors.remove(row)
             self._has_vectors.discard(row)
@@ -162,17 +196,20 @@ class Resident:
         if row is None:
             return
         memory = self.records.get(row)
+        session = int(self._column("session")[row])
         self.lookup.drop(row, memory)
-        self._retire(row)
+        self.columns.erase(row)
+        self._retire(row, memory)
         self.due.pop(memory_id, None)
-        # The episode before it is the session's last one again, as it would be after a replay without it.
-        session = int(self.columns["session"][row])
+        if isinstance(memory.body, Episode):
+            self._speakers = None
+        # The session ends with the newest episode that is left, as it would after a replay without this one.
         if self._last_episode.get(session) == row:
-            previous = int(self.columns["previous"][row])
-            if previous != NO_ROW and self.columns["live"][previous]:
-                self._last_episode[session] = previous
-            else:
+            newest = self._newest_episode(session, [])
+            if newest is None:
                 del self._last_episode[session]
+            else:
+                self._last_episode[session] = newest
 
     def _note_due(self, row: int, memory: Memory) -> None:
         if memory.state is State.DELETED or self.columns["discovered"][row] or row in self._has_vectors:

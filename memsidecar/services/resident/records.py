@@ -41,10 +41,11 @@ class Records:
         self._keep(row, memory)
 
     def get(self, row: int) -> Memory:
+        """Raises KeyError for a row that is empty."""
         memory = self._decoded.get(row)
         if memory is None:
             stored = self._stored[row]
-            if stored is None:
+            if not stored:
                 raise KeyError(row)
             memory = self._codec.decode_memory(stored, self._partition)
             self._keep(row, memory)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from memsidecar.domain.memory import Entity, Episode, Memory
+from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.session import Session
+from memsidecar.ports.sessions import SessionKey
+from memsidecar.server.app import Server, ServerSettings
+from tests.server.api import Api
+from tests.server.fakes import NOW, World
+
+HOME = Partition("home", "ann")
+
+
+@pytest.fixture(autouse=True)
+async def no_leaks() -> AsyncIterator[None]:
+    """No test leaves a task or a thread behind. gRPC's own poller thread starts once and stays."""
+    grpc.aio.init_grpc_aio()
+    tasks, threads = asyncio.all_tasks(), set(threading.enumerate())
+    yield
+    for _ in range(200):
+        left = asyncio.all_tasks() - tasks - {asyncio.current_task()}
+        if not left:
+            break
+        await asyncio.sleep(0.005)
+    assert not left
+    assert not {t for t in threading.enumerate() if t not in threads and not t.daemon}
+
+
+@pytest.fixture
+async def world() -> World:
+    """Holds the memory m1 (an episode), the entity e1 and the session s1 of ann at home."""
+    made = World()
+    scope = Scope(HOME.namespace, HOME.user)
+    made.memories[HOME, "m1"] = Memory("m1", scope, Episode("hello", start_time=NOW), NOW, NOW)
+    made.memories[HOME, "e1"] = Memory("e1", scope, Entity("Ann"), NOW, NOW)
+    made.sessions[SessionKey(HOME, "s1")] = Session("s1", scope, NOW, NOW, NOW + 10, 10)
+    return made
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ServerSettings:
+    return ServerSettings(
+        socket=str(tmp_path / "m.sock"), health_host="127.0.0.1", health_port=0, default_namespace="home"
+    )
+
+
+@pytest.fixture
+async def server(settings: ServerSettings, world: World) -> AsyncIterator[Server]:
+    running = Server(settings, world.services())
+    await running.start()
+    yield running
+    await running.drain(1)
+
+
+@pytest.fixture
+async def channel(server: Server, settings: ServerSettings) -> AsyncIterator[grpc.aio.Channel]:
+    async with grpc.aio.insecure_channel(f"unix:{settings.socket}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def api(channel: grpc.aio.Channel) -> Api:
+    return Api(channel)
