@@ -158,8 +158,10 @@ class Memories:
 
         known = (await self._residency.view(partition)).memory(memory_id)
         answer = await self._residency.write(partition, command, request)
-        if purge and known is not None:
-            self._space.forget(known.body)
+        if purge:
+            if known is not None:
+                self._space.forget(known.body)
+            return Written(None, answer.revision)
         return self._written(partition, answer)
 
     async def purge_if_due(self, partition: Partition, memory_id: str) -> None:
@@ -197,10 +199,14 @@ class Memories:
         return memory if state is memory.state else replace(memory, state=state)
 
     def _written(self, partition: Partition, answer: Answer) -> Written:
-        (result,) = answer.results or (None,)
+        """What a write left of one memory. Raises NotFound when the answer is a repeated one, about a memory that is
+        purged since."""
+        (result,) = answer.results
         if isinstance(result, SidecarError):
             raise result
+        if result is None:
+            raise NotFound("a memory stored by this request (purged since)")
         loaded = self._residency.peek(partition)
         if loaded is not None and loaded.resident.due:
             self._backlog.notice(partition)
-        return Written(result.memory if result is not None else None, answer.revision)
+        return Written(result.memory, answer.revision)

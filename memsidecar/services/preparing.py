@@ -95,6 +95,8 @@ class Space:
         embedder = self._embedder
         if embedder is None:
             raise ModelUnavailable("none", "is not configured")
+        if not bodies:
+            return []
         pieces = [_pieces(body, embedder.max_chars) for body in bodies]
         flat = [piece for group in pieces for piece in group]
         try:

@@ -220,7 +220,7 @@ class PartitionWriter:
                 if entry.event is not None:
                     delta = apply(entry.event)
                     known = terms.get(indexed_text(delta.put.body)) if terms and delta.put is not None else None
-                    self._resident.apply(delta, known)
+                    self._resident.apply(delta, known, entry.revision)
                     await turn.give()
             if entries:
                 self._resident.head = Head(entries[-1].revision, b"")
