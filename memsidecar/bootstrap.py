@@ -197,7 +197,7 @@ async def _services(
 
     hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
     max_bytes = config.resident.max_mb * MEBIBYTE
-    residency = Residency(hydration, stores.ledger, clock, ids, max_bytes, committed)
+    residency = Residency(hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed)
     stack.push_async_callback(residency.close)
     backlog = EmbeddingBacklog(residency, stores.space)
     backlog.start()
@@ -205,7 +205,7 @@ async def _services(
     preparing = Preparing(stores.space)
     profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
     embeds = stores.space.embeds or config.embedding.provider == "client"
-    memories = Memories(residency, stores.ledger, stores.snapshots, preparing, stores.space, backlog, clock)
+    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
     purging = Purging(stores.ledger, hydration, residency, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)

@@ -11,7 +11,7 @@ from itertools import islice
 
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, EtagMismatch, InvalidField, NotFound
-from memsidecar.domain.events import Change, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import NO_VECTORS, Change, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
 from memsidecar.domain.identity import adds_evidence, digest_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_LABELS, MAX_REPEATED
@@ -141,7 +141,10 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
         digest=digest_of(body, memory.scope.agent),
         **changes,  # type: ignore[arg-type]
     )
-    decision.record(MemoryRecorded(Change.UPDATED, changed, patch.vectors, decision.request.actor, patch.reason))
+    vectors = patch.vectors
+    if vectors is None and embedded_text(body) != embedded_text(memory.body):
+        vectors = NO_VECTORS
+    decision.record(MemoryRecorded(Change.UPDATED, changed, vectors, decision.request.actor, patch.reason))
     return changed
 
 
@@ -251,6 +254,8 @@ def _merge(decision: Decision, known: Memory, draft: Draft, vectors: Vectors | N
         return Outcome(Action.DUPLICATE, known, "the same content from the same source is stored already", still_due)
     merged = replace(merged, updated_at=decision.now, version=known.version + 1)
     reason = "the same content from another source"
+    if new_vectors is None and text != embedded_text(known.body):
+        new_vectors = NO_VECTORS
     decision.record(MemoryRecorded(Change.MERGED, merged, new_vectors, decision.request.actor, reason))
     return Outcome(Action.MERGED, merged, "the same content was stored already; this source was added", still_due)
 

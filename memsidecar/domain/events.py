@@ -41,9 +41,13 @@ class Vectors:
         return int(self.rows.shape[1])
 
 
+NO_VECTORS = Vectors("", np.zeros((0, 0), dtype=np.float32))
+"""Brought by a new text whose vectors are due: the ledger must not give back those of the old one."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryRecorded:
-    """A memory's next version. `vectors` is None when the text, and so its vectors, did not change or are still due."""
+    """A memory's next version. `vectors` is None when those recorded before, if any, still fit its text."""
 
     change: Change
     memory: Memory

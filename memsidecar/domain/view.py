@@ -81,7 +81,7 @@ class Overlay:
         if delta.put is not None:
             self._put(delta.put)
         if delta.vectors is not None and self.memory(delta.subject) is not None:
-            self._vectors[delta.subject] = True
+            self._vectors[delta.subject] = len(delta.vectors.rows) > 0
 
     def _put(self, memory: Memory) -> None:
         known = self.memory(memory.id)

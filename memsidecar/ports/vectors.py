@@ -67,8 +67,8 @@ class VectorIndex(Protocol):
         """Move fresh vectors into hnswlib in slices, rebuild after many removals. In a thread; safe beside the rest."""
         ...
 
-    async def save(self, folder: Path) -> None:
-        """Write a snapshot with its checksum, atomically; readable by `load` of the factory."""
+    async def save(self, folder: Path, mark: int = 0) -> None:
+        """Write a snapshot with its checksum, atomically; readable by `load` of the factory with the same `mark`."""
         ...
 
     async def close(self) -> None: ...
@@ -79,8 +79,9 @@ class VectorIndexes(Protocol):
 
     def create(self, dimensions: int) -> VectorIndex: ...
 
-    async def load(self, folder: Path, dimensions: int) -> VectorIndex | None:
-        """The saved index; None when there is none or it is not intact (then the caller builds it from the ledger)."""
+    async def load(self, folder: Path, dimensions: int, mark: int = 0) -> VectorIndex | None:
+        """The saved index; None when there is none with that mark or it is not intact (then the caller builds it from
+        the ledger)."""
         ...
 
     async def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from memsidecar.domain.decide import Decision
@@ -11,9 +12,11 @@ from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import ModelUnavailable, SidecarError
 from memsidecar.domain.events import Vectors, VectorsRecorded
 from memsidecar.domain.indexed_text import embedded_text
+from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.scope import Partition
-from memsidecar.services.preparing import Space
+from memsidecar.services.preparing import Space, TextRefused
 from memsidecar.services.residency import Residency
+from memsidecar.services.resident import Resident
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +32,8 @@ class EmbeddingBacklog:
     def __init__(self, residency: Residency, space: Space) -> None:
         self._residency, self._space = residency, space
         self._partitions: dict[Partition, None] = {}
+        # (partition, memory, version) of texts that the embedder does not take: left alone until they change.
+        self._refused: set[tuple[Partition, str, int]] = set()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -55,41 +60,78 @@ class EmbeddingBacklog:
                 await self._wake.wait()
             partition = next(iter(self._partitions))
             try:
-                if not await self._embed_some(partition):
-                    self._partitions.pop(partition, None)
+                more = await self._embed_some(partition)
                 retry = FIRST_RETRY
             except SidecarError as error:
                 _log.warning("vectors stay due", extra={"problem": str(error)})
-                # Another partition may fare better: a damaged one must not hold up the rest.
-                self._partitions[partition] = self._partitions.pop(partition, None)
+                more = True
                 await asyncio.sleep(retry)
                 retry = min(retry * 2, LAST_RETRY)
+            # In turns: a partition with much to do, or a damaged one, must not hold up the rest.
+            del self._partitions[partition]
+            if more:
+                self._partitions[partition] = None
 
     async def _embed_some(self, partition: Partition) -> bool:
-        """Embed a batch; False when nothing is due any more."""
-        loaded = await self._residency.get(partition)
-        ids = list(islice(loaded.resident.due, BATCH))
-        if not ids:
+        """Embed a batch; False when nothing is due any more. Raises ModelUnavailable, and what loading raises."""
+        resident = await self._residency.view(partition)
+        memories = list(islice(self._due(resident), BATCH))
+        if not memories:
             return False
-        memories = [m for m in (loaded.resident.memory(i) for i in ids) if m is not None]
+        await self._record(partition, await self._embedded(partition, memories))
+        return True
+
+    def _due(self, resident: Resident) -> Iterator[Memory]:
+        for memory_id in resident.due:
+            memory = resident.memory(memory_id)
+            if memory is not None and (resident.partition, memory_id, memory.version) not in self._refused:
+                yield memory
+
+    async def _embedded(self, partition: Partition, memories: list[Memory]) -> list[tuple[Memory, Vectors]]:
+        """The memories that the embedder takes, with their vectors; those that it refuses are left alone from now on.
+
+        Raises ModelUnavailable when it takes none.
+        """
         try:
-            found = await self._space.embed_bodies([m.body for m in memories])
+            return list(zip(memories, await self._space.embed_bodies([m.body for m in memories]), strict=True))
+        except TextRefused as error:
+            self._leave_alone(partition, memories[error.position])
+            return []
         except ModelUnavailable:
             if len(memories) == 1:
                 raise
-            # One text may be what the provider chokes on: it must not hold up the others.
-            found = await self._space.embed_bodies([memories[0].body])
-            memories = memories[:1]
-        texts = {m.id: (embedded_text(m.body), vectors) for m, vectors in zip(memories, found, strict=True)}
+        # One text may be what it chokes on, without saying so. Two that fail by themselves mean that it is away.
+        found: list[tuple[Memory, Vectors]] = []
+        failed: list[Memory] = []
+        for memory in memories:
+            try:
+                (vectors,) = await self._space.embed_bodies([memory.body])
+            except ModelUnavailable:
+                failed.append(memory)
+                if len(failed) > 1 and not found:
+                    raise
+            else:
+                found.append((memory, vectors))
+        for memory in failed:
+            self._leave_alone(partition, memory)
+        return found
+
+    def _leave_alone(self, partition: Partition, memory: Memory) -> None:
+        _log.warning("the embedder does not take a text", extra={"memory": memory.id})
+        self._refused.add((partition, memory.id, memory.version))
+
+    async def _record(self, partition: Partition, found: Sequence[tuple[Memory, Vectors]]) -> None:
+        texts = {memory.id: (embedded_text(memory.body), vectors) for memory, vectors in found}
 
         def record(decision: Decision) -> list[None]:
             for memory_id, (text, vectors) in texts.items():
                 memory = decision.view.memory(memory_id)
                 # Deleted, purged or changed meanwhile: these vectors are of no use (no ghost comes back).
-                wanted = memory is not None and embedded_text(memory.body) == text
+                live = memory is not None and memory.state is not State.DELETED
+                wanted = live and memory is not None and embedded_text(memory.body) == text
                 if wanted and not decision.view.has_vectors(memory_id):
-                    decision.record(VectorsRecorded(memory_id, Vectors(vectors.model, vectors.rows)))
+                    decision.record(VectorsRecorded(memory_id, vectors))
             return []
 
-        await loaded.writer.submit(record, Request(actor="memsidecar"))
-        return True
+        if texts:
+            await self._residency.write(partition, record, Request(actor="memsidecar"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.ports.graph import GraphStore
@@ -19,11 +20,14 @@ class Health:
     async def ready(self) -> tuple[str, ...]:
         """The names of own stores that do not answer; empty means ready. The session store does not count."""
         checks = {"ledger": self._ledger.check, "graph": self._graph.check}
-        failed = []
-        for name, check in checks.items():
-            try:
-                async with asyncio.timeout(TIMEOUT):
-                    await check()
-            except (SidecarError, TimeoutError):
-                failed.append(name)
-        return tuple(failed)
+        answers = await asyncio.gather(*(_answers(check) for check in checks.values()))
+        return tuple(name for name, well in zip(checks, answers, strict=True) if not well)
+
+
+async def _answers(check: Callable[[], Awaitable[None]]) -> bool:
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            await check()
+    except (SidecarError, TimeoutError):
+        return False
+    return True

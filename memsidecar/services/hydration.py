@@ -6,7 +6,8 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from memsidecar.domain.events import Entry
+from memsidecar.domain.errors import LedgerDamaged
+from memsidecar.domain.events import Entry, MemoryPurged
 from memsidecar.domain.fold import apply
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.scope import Partition
@@ -36,19 +37,37 @@ class Hydration:
         Raises LedgerDamaged, StoreUnavailable.
         """
         resident = await self._from_snapshot(partition)
-        if resident is None:
-            resident = self._empty(partition)
-        started_at = resident.head.revision
-        changed = await self._replay(resident)
-        await self._load_vectors(resident, changed, everything=not started_at)
-        return resident, resident.head.revision - started_at
+        if resident is not None:
+            saved_at = resident.head.revision
+            try:
+                changed, purged = await self._replay(resident)
+            except LedgerDamaged:
+                # Of another history (a ledger restored from a backup), or the ledger is damaged: without it, it shows.
+                await resident.vectors.close()
+            else:
+                await self._load_vectors(resident, changed, everything=False)
+                if not purged:
+                    return resident, resident.head.revision - saved_at
+                # A purge drops the snapshot; this time the process was killed in between.
+                await self._snapshots.drop(partition)
+                return resident, resident.head.revision
+        resident = self._empty(partition)
+        changed, _ = await self._replay(resident)
+        await self._load_vectors(resident, changed, everything=True)
+        return resident, resident.head.revision
 
-    async def save(self, resident: Resident) -> None:
-        """Write a snapshot of a partition that does not change meanwhile (the caller holds its writer's pause)."""
+    async def save(self, resident: Resident) -> bool:
+        """Write a snapshot of a partition that does not change meanwhile (the caller holds its writer's pause).
+
+        False when it is not at the ledger's head: then none is written. Raises StoreFull, StoreUnavailable.
+        """
         head = await self._ledger.head(resident.partition)
+        if head.revision != resident.head.revision:
+            return False
         arrays = await asyncio.to_thread(resident.dump)
-        await resident.vectors.save(self._snapshots.vectors_folder(resident.partition))
-        await self._snapshots.save(resident.partition, Head(resident.head.revision, head.chain), arrays)
+        await resident.vectors.save(self._snapshots.vectors_folder(resident.partition), head.revision)
+        await self._snapshots.save(resident.partition, head, arrays)
+        return True
 
     def _empty(self, partition: Partition) -> Resident:
         return Resident(partition, self._codec, self._indexes.create(self._space.dimensions), self._space.model)
@@ -59,26 +78,31 @@ class Hydration:
             return None
         head, arrays = found
         newest = await self._ledger.head(partition)
-        # A snapshot from beyond the ledger (a ledger restored from a backup), or of another model, is of no use.
-        if head.revision > newest.revision or str(arrays["model"].tobytes().decode()) != self._space.model:
+        # A snapshot from beyond the ledger (a ledger restored from a backup), or of another model, is of no use. One of
+        # another history shows by its chain: here, or when the entry after it is read.
+        foreign = head.revision > newest.revision or (head.revision == newest.revision and head != newest)
+        if foreign or str(arrays["model"].tobytes().decode()) != self._space.model:
             return None
-        index = await self._indexes.load(self._snapshots.vectors_folder(partition), self._space.dimensions)
+        folder = self._snapshots.vectors_folder(partition)
+        index = await self._indexes.load(folder, self._space.dimensions, head.revision)
         if index is None or index.size < len(arrays["has_vectors"]):
             return None
         resident = Resident(partition, self._codec, index, self._space.model)
         await asyncio.to_thread(resident.restore, arrays, head)
         return resident
 
-    async def _replay(self, resident: Resident) -> dict[str, int]:
+    async def _replay(self, resident: Resident) -> tuple[dict[str, int], bool]:
         """Fold the entries after the resident's head; the ids that they are about, each with the revision that gave it
-        its present text, 0 when that is older."""
+        its present text, 0 when that is older; and whether one was purged."""
+        purged = False
         changed: dict[str, int] = {}
         while True:
             head = resident.head
             entries = await self._ledger.read(resident.partition, head.revision, PAGE, head.chain or None)
             if not entries:
-                return changed
+                return changed, purged
             await asyncio.to_thread(_fold, resident, entries, changed)
+            purged = purged or any(isinstance(entry.event, MemoryPurged) for entry in entries)
             # The chain of a page is checked by the ledger while it reads; only a snapshot's own chain is handed in.
             resident.head = Head(entries[-1].revision, b"")
 
@@ -105,7 +129,7 @@ def _fold(resident: Resident, entries: Sequence[Entry], changed: dict[str, int])
                 known.body != delta.put.body and embedded_text(known.body) != embedded_text(delta.put.body)
             ):
                 changed[delta.subject] = entry.revision
-        resident.apply(delta)
+        resident.apply(delta, None, entry.revision)
 
 
 def _add_vectors(resident: Resident, stored: Sequence[StoredVectors], changed: Mapping[str, int]) -> None:

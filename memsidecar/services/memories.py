@@ -13,19 +13,16 @@ from memsidecar.domain import decide
 from memsidecar.domain.decide import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
-from memsidecar.domain.events import Entry, Vectors
-from memsidecar.domain.identity import digest_of
+from memsidecar.domain.events import Entry
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_MEMORY_ID_CHARS
 from memsidecar.domain.memory import Memory
-from memsidecar.domain.mentions import Mention
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.ports.ledger import Ledger
 from memsidecar.ports.runtime import Clock
-from memsidecar.ports.snapshots import Snapshots
 from memsidecar.services.backlog import EmbeddingBacklog
-from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.preparing import Prepared, Preparing, Space
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident.filtering import matching
 from memsidecar.services.writing import Answer
@@ -49,18 +46,21 @@ class MemoryPage:
     next: int | None
 
 
+class _ChangedMeanwhile(Exception):
+    """The body is not the one that was prepared for."""
+
+
 class Memories:
     def __init__(
         self,
         residency: Residency,
         ledger: Ledger,
-        snapshots: Snapshots,
         preparing: Preparing,
         space: Space,
         backlog: EmbeddingBacklog,
         clock: Clock,
     ) -> None:
-        self._residency, self._ledger, self._snapshots = residency, ledger, snapshots
+        self._residency, self._ledger = residency, ledger
         self._preparing, self._space, self._backlog, self._clock = preparing, space, backlog, clock
 
     async def create(self, partition: Partition, draft: Draft, memory_id: str, request: Request) -> Written:
@@ -74,13 +74,13 @@ class Memories:
             memory = decide.create(decision, draft, found.mentions, found.vectors, chosen)
             return [Outcome(Action.CREATED, memory, "created")]
 
-        loaded = await self._residency.get(partition)
-        terms = {digest_of(draft.body, draft.agent): found.terms}
-        return self._written(partition, await loaded.writer.submit(command, request, terms))
+        return self._written(
+            partition, await self._residency.write(partition, command, request, {found.text: found.terms})
+        )
 
     async def get(self, partition: Partition, memory_id: str) -> Memory:
         """The newest version, also of a deleted memory. Raises NotFound."""
-        memory = (await self._residency.get(partition)).resident.memory(memory_id)
+        memory = (await self._residency.view(partition)).memory(memory_id)
         if memory is None:
             raise NotFound(resource_name(partition, "memories", memory_id))
         return self._seen_now(memory)
@@ -91,7 +91,7 @@ class Memories:
 
     async def list(self, scope: Scope, wanted: Filter, newest_first: bool, after: int | None, limit: int) -> MemoryPage:
         """A page in the order of creation. While others write, no memory is left out or given twice."""
-        resident = (await self._residency.get(scope.partition)).resident
+        resident = await self._residency.view(scope.partition)
         mask = matching(resident, scope, wanted, self._clock.now())
         births: Any = resident.columns["birth"]
         if after is not None:
@@ -106,7 +106,7 @@ class Memories:
 
     async def position(self, partition: Partition, memory_id: str) -> int:
         """Where a list continues after this memory: for a page that ends early."""
-        resident = (await self._residency.get(partition)).resident
+        resident = await self._residency.view(partition)
         row = resident.lookup.rows.get(memory_id)
         if row is None:
             raise NotFound(resource_name(partition, "memories", memory_id))
@@ -115,29 +115,40 @@ class Memories:
 
     async def update(self, partition: Partition, memory_id: str, patch: Patch, request: Request) -> Written:
         """Change fields and record a revision. Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch."""
-        loaded = await self._residency.get(partition)
-        known = loaded.resident.memory(memory_id)
-        found: tuple[Mention, ...] | None = None
-        vectors: Vectors | None = self._space.check(patch.vectors) if patch.vectors is not None else None
+        given = self._space.check(patch.vectors) if patch.vectors is not None else None
+        while True:
+            known = (await self._residency.view(partition)).memory(memory_id)
+            try:
+                return await self._update(partition, memory_id, replace(patch, vectors=given), known, request)
+            except _ChangedMeanwhile:
+                continue  # somebody else's change came first; prepare for the text that it left
+
+    async def _update(
+        self, partition: Partition, memory_id: str, patch: Patch, known: Memory | None, request: Request
+    ) -> Written:
+        """`update` of the body that is known. Raises _ChangedMeanwhile when it is another one by now."""
+        found: Prepared | None = None
         if known is not None and (body := decide.patched_body(known, patch.changes)) != known.body:
-            found, _ = await self._preparing.read(body)
-            if vectors is None and embedded_text(body) != embedded_text(known.body):
+            found = await self._preparing.read(body)
+            if patch.vectors is None and embedded_text(body) != embedded_text(known.body):
                 (prepared,) = await self._preparing([Draft(body)], embed=True)
-                vectors = prepared.vectors
-        patch = replace(patch, vectors=vectors)
+                patch = replace(patch, vectors=prepared.vectors)
 
         def command(decision: Decision) -> list[Outcome]:
-            memory = decide.update(decision, memory_id, patch, found)
+            current = decision.view.memory(memory_id)
+            if known is not None and current is not None and current.body != known.body:
+                raise _ChangedMeanwhile
+            memory = decide.update(decision, memory_id, patch, found.mentions if found is not None else None)
             return [Outcome(Action.CREATED, memory, "updated")]
 
-        return self._written(partition, await loaded.writer.submit(command, request))
+        terms = {found.text: found.terms} if found is not None else None
+        return self._written(partition, await self._residency.write(partition, command, request, terms))
 
     async def delete(
         self, partition: Partition, memory_id: str, etag: str, purge: bool, reason: str, request: Request
     ) -> Written:
         """Soft-delete, or purge: gone from ledger, vectors, keywords and snapshot when this returns, and from the
         graph as soon as it has followed. Raises NotFound, EtagMismatch."""
-        loaded = await self._residency.get(partition)
 
         def command(decision: Decision) -> list[Outcome | None]:
             if purge:
@@ -145,16 +156,17 @@ class Memories:
                 return [None]
             return [Outcome(Action.CREATED, decide.delete(decision, memory_id, etag, reason), "deleted")]
 
-        known = loaded.resident.memory(memory_id)
-        answer = await loaded.writer.submit(command, request)
+        known = (await self._residency.view(partition)).memory(memory_id)
+        answer = await self._residency.write(partition, command, request)
         if purge:
-            await self._forget(partition, known)
+            if known is not None:
+                self._space.forget(known.body)
+            return Written(None, answer.revision)
         return self._written(partition, answer)
 
     async def purge_if_due(self, partition: Partition, memory_id: str) -> None:
         """Purge a soft-deleted memory whose time has come; one that was undeleted meanwhile stays. Raises NotFound."""
-        loaded = await self._residency.get(partition)
-        known = loaded.resident.memory(memory_id)
+        known = (await self._residency.view(partition)).memory(memory_id)
 
         def command(decision: Decision) -> list[Outcome | None]:
             memory = decision.view.memory(memory_id)
@@ -163,23 +175,17 @@ class Memories:
             decide.purge(decision, memory_id, "", "its purge time has come")
             return [None]
 
-        await loaded.writer.submit(command, Request(actor="memsidecar"))
-        await self._forget(partition, known)
-
-    async def _forget(self, partition: Partition, memory: Memory | None) -> None:
-        """A snapshot holds the words, and the ledger is enough to build another; the cache holds the vectors."""
-        await self._snapshots.drop(partition)
-        if memory is not None:
-            self._space.forget(memory.body)
+        await self._residency.write(partition, command, Request(actor="memsidecar"))
+        if known is not None:
+            self._space.forget(known.body)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
         """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""
-        loaded = await self._residency.get(partition)
 
         def command(decision: Decision) -> list[Outcome]:
             return [Outcome(Action.CREATED, decide.undelete(decision, memory_id), "restored")]
 
-        return self._written(partition, await loaded.writer.submit(command, request))
+        return self._written(partition, await self._residency.write(partition, command, request))
 
     async def history(self, partition: Partition, memory_id: str, before: int | None, limit: int) -> Sequence[Entry]:
         """The ledger's entries about a memory, newest first, purges included. Raises NotFound for one never seen."""
@@ -193,10 +199,14 @@ class Memories:
         return memory if state is memory.state else replace(memory, state=state)
 
     def _written(self, partition: Partition, answer: Answer) -> Written:
-        (result,) = answer.results or (None,)
+        """What a write left of one memory. Raises NotFound when the answer is a repeated one, about a memory that is
+        purged since."""
+        (result,) = answer.results
         if isinstance(result, SidecarError):
             raise result
+        if result is None:
+            raise NotFound("a memory stored by this request (purged since)")
         loaded = self._residency.peek(partition)
         if loaded is not None and loaded.resident.due:
             self._backlog.notice(partition)
-        return Written(result.memory if result is not None else None, answer.revision)
+        return Written(result.memory, answer.revision)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from memsidecar.domain.draft import Draft
 from memsidecar.domain.errors import DimensionMismatch, ModelUnavailable
-from memsidecar.domain.events import Vectors
+from memsidecar.domain.events import Matrix, Vectors
 from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.memory import Body
 from memsidecar.domain.mentions import Mention, find_mentions
@@ -34,11 +34,26 @@ SECONDS_A_TEXT = 0.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What was found in a draft. `vectors` is None when they are still due."""
+    """What was found in a body: names, and the tokens of its indexed text. `vectors` is None when they are due."""
 
     mentions: tuple[Mention, ...]
+    text: str
     terms: list[str]
     vectors: Vectors | None = None
+
+
+class TextRefused(ModelUnavailable):
+    """The provider answers, but not for the body at `position` of those given."""
+
+    def __init__(self, provider: str, position: int) -> None:
+        super().__init__(provider, "refuses a text")
+        self.position = position
+
+
+class _Refused(Exception):
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
 
 
 class Space:
@@ -72,17 +87,26 @@ class Space:
         return Vectors(self.model, await self._embedder.embed([text[: self._embedder.max_chars]]))
 
     async def embed_bodies(self, bodies: Sequence[Body]) -> list[Vectors]:
-        """The chunk vectors of each body, in order. Raises ModelUnavailable, also when it takes too long."""
+        """The chunk vectors of each body, in order.
+
+        Raises TextRefused when the provider names the text that it does not take, ModelUnavailable for everything else,
+        also when it takes too long.
+        """
         embedder = self._embedder
         if embedder is None:
             raise ModelUnavailable("none", "is not configured")
+        if not bodies:
+            return []
         pieces = [_pieces(body, embedder.max_chars) for body in bodies]
         flat = [piece for group in pieces for piece in group]
         try:
             async with asyncio.timeout(self._timeout + SECONDS_A_TEXT * len(flat)):
-                parts = [await embedder.embed(flat[i : i + EMBED_BATCH]) for i in range(0, len(flat), EMBED_BATCH)]
+                parts = [await _embed(embedder, flat, i) for i in range(0, len(flat), EMBED_BATCH)]
         except TimeoutError as error:
             raise ModelUnavailable(self.model, "took too long") from error
+        except _Refused as refused:
+            owners = [owner for owner, group in enumerate(pieces) for _ in group]
+            raise TextRefused(self.model, owners[refused.position]) from refused
         rows = np.concatenate(parts) if len(parts) != 1 else parts[0]
         vectors, start = [], 0
         for group in pieces:
@@ -94,6 +118,17 @@ class Space:
         """Drop what the embedding cache knows of a text."""
         if self._cache is not None and self._embedder is not None:
             self._cache.forget(_pieces(body, self._embedder.max_chars))
+
+
+async def _embed(embedder: Embedder, texts: list[str], start: int) -> Matrix:
+    """Vectors of one call's worth of texts. Raises _Refused, with the position among all texts."""
+    try:
+        return await embedder.embed(texts[start : start + EMBED_BATCH])
+    except ModelUnavailable as error:
+        position = error.metadata.get("position")
+        if position is None:
+            raise
+        raise _Refused(start + int(position)) from error
 
 
 def _pieces(body: Body, size: int) -> list[str]:
@@ -121,13 +156,12 @@ class Preparing:
                 _log.warning("embedding postponed", extra={"memories": len(missing), "problem": str(error)})
         prepared = []
         for index, (draft, vectors) in enumerate(zip(drafts, given, strict=True)):
-            mentions, terms = await self.read(draft.body)
-            prepared.append(Prepared(mentions, terms, vectors))
+            prepared.append(replace(await self.read(draft.body), vectors=vectors))
             if index % 8 == 7:
                 await asyncio.sleep(0)  # a batch of 256 would hold the loop for 20 ms
         return prepared
 
-    async def read(self, body: Body) -> tuple[tuple[Mention, ...], list[str]]:
+    async def read(self, body: Body) -> Prepared:
         """The names and the tokens of a text; never holds the loop for long."""
         text = indexed_text(body)
         if len(text) > INLINE_CHARS:
@@ -135,5 +169,5 @@ class Preparing:
         return _read(body, text)
 
 
-def _read(body: Body, text: str) -> tuple[tuple[Mention, ...], list[str]]:
-    return find_mentions(embedded_text(body)), tokens(text)
+def _read(body: Body, text: str) -> Prepared:
+    return Prepared(find_mentions(embedded_text(body)), text, tokens(text))

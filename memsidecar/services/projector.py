@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 
-from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.errors import LedgerDamaged, SidecarError, StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.fold import apply
 from memsidecar.ports.graph import GraphChange, GraphStore
@@ -23,6 +23,10 @@ BACKLOG = 20_000
 COALESCE = 0.1
 FIRST_RETRY = 0.2
 LAST_RETRY = 10.0
+# Failures in a row after which whoever waits for the graph is told instead.
+PATIENCE = 3
+# A graph that does not take what is left within this time is left behind; it catches up at the next start.
+CLOSE_TIMEOUT = 10.0
 
 
 class GraphProjector:
@@ -34,11 +38,16 @@ class GraphProjector:
         self._applied = 0
         self._newest = 0
         self._behind = True  # the backlog does not reach back to what is applied
+        self._start_over = ""  # why the graph is to be made anew
+        self._failures = 0
+        self._problem: SidecarError | None = None
+        self._retry = FIRST_RETRY
+        self._unsure = False  # whether `_applied` is what the graph says
         self._wake = asyncio.Event()
-        self._caught_up = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._progress = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._closing = False
-        self._hurry = asyncio.Event()
 
     @property
     def lag(self) -> int:
@@ -50,7 +59,7 @@ class GraphProjector:
         self._newest = await self._ledger.position()
         self._applied = await self._graph.applied()
         if self._applied > self._newest:
-            await self._start_over("it is ahead of the ledger")
+            self._start_over = "it is ahead of the ledger"
         self._task = asyncio.create_task(self._run(), name="graph-projector")
 
     def publish(self, entries: Sequence[Entry]) -> None:
@@ -61,26 +70,28 @@ class GraphProjector:
             self._behind = True
         if not self._behind:
             self._backlog.extend(entries)
-        self._caught_up.clear()
         self._wake.set()
 
     async def wait_until_caught_up(self) -> None:
-        """Until the graph shows everything committed before this call."""
-        while self.lag:
-            self._caught_up.clear()
+        """Until the graph shows everything committed before this call.
+
+        Raises what keeps it from that: StoreUnavailable when the graph fails again and again, or is closed.
+        """
+        wanted, failures = self._newest, self._failures
+        while self._applied < wanted or self._start_over:
+            if self._problem is not None and self._failures - failures >= PATIENCE:
+                raise self._problem
+            if self._task is None or self._task.done():
+                raise StoreUnavailable("graph", "is closed")
             self._hurry.set()
-            await self._caught_up.wait()
+            self._progress.clear()
+            await self._progress.wait()
 
     async def rebuild(self, reason: str) -> None:
-        """Set the graph aside and make it anew from the ledger; done when it has caught up."""
-        await self._start_over(reason)
+        """Set the graph aside and make it anew from the ledger; done when it has caught up. Raises as waiting does."""
+        self._start_over = reason
         self._wake.set()
         await self.wait_until_caught_up()
-
-    async def _start_over(self, reason: str) -> None:
-        await self._graph.reset(reason)
-        self._backlog.clear()
-        self._behind, self._applied = True, 0
 
     async def close(self) -> None:
         """Apply what is committed, then stop; give up when the graph does not answer."""
@@ -88,38 +99,67 @@ class GraphProjector:
         self._hurry.set()
         self._wake.set()
         if self._task is not None:
-            await asyncio.wait([self._task])
+            _, late = await asyncio.wait([self._task], timeout=CLOSE_TIMEOUT)
+            if late:
+                _log.warning("the graph is left behind", extra={"lag": self.lag})
+                self._task.cancel()
+                await asyncio.wait([self._task])
 
     async def _run(self) -> None:
-        retry = FIRST_RETRY
-        while True:
-            try:
-                if not self.lag:
-                    self._caught_up.set()
+        try:
+            while not (self._closing and not self.lag):
+                try:
+                    await self._step()
+                    self._problem = None
+                except SidecarError as error:
                     if self._closing:
+                        _log.warning("the graph is left behind", extra={"problem": str(error), "lag": self.lag})
                         return
-                    if self._graph.needs_rebuild:
-                        await self._start_over("mostly dead space")
-                        continue
+                    await self._recover(error)
+                self._progress.set()
+        finally:
+            self._progress.set()  # whoever waits sees that this task is done
+
+    async def _step(self) -> None:
+        if self._unsure:
+            self._applied = await self._graph.applied()
+            self._unsure = False
+        if not self._start_over and not self.lag and self._graph.needs_rebuild:
+            self._start_over = "mostly dead space"
+        if self._start_over:
+            await self._graph.reset(self._start_over)
+            self._backlog.clear()
+            self._behind, self._applied, self._start_over = True, 0, ""
+        elif self.lag:
+            await self._apply_next()
+        else:
+            self._wake.clear()
+            await self._wake.wait()
+            await self._gather()
+
+    async def _recover(self, error: SidecarError) -> None:
+        """Wait, longer after every failure in a row, and begin again where the graph says it is."""
+        retry = FIRST_RETRY if self._problem is None else min(self._retry * 2, LAST_RETRY)
+        self._retry, self._problem = retry, error
+        self._failures += 1
+        self._progress.set()
+        _log.warning("the graph does not follow", extra={"problem": str(error), "lag": self.lag})
+        self._backlog.clear()
+        self._behind = True
+        try:
+            async with asyncio.timeout(retry):
+                while not self._closing:
                     self._wake.clear()
                     await self._wake.wait()
-                    await self._gather()
-                    continue
-                await self._apply_next()
-                retry = FIRST_RETRY
-            except SidecarError as error:
-                _log.warning("the graph does not follow", extra={"problem": str(error), "lag": self.lag})
-                self._backlog.clear()
-                self._behind = True
-                if self._closing:
-                    return
-                await asyncio.sleep(retry)
-                retry = min(retry * 2, LAST_RETRY)
+        except TimeoutError:
+            pass
+        # Failing, it may have kept the last batch or not, or set its files aside.
+        self._unsure = True
 
     async def _gather(self) -> None:
         """Let a batch grow, unless it is large already or somebody waits for it."""
         self._hurry.clear()
-        if len(self._backlog) < BATCH and not self._closing:
+        if len(self._backlog) < BATCH and not self._closing and not self._start_over:
             try:
                 async with asyncio.timeout(COALESCE):
                     await self._hurry.wait()
@@ -131,7 +171,15 @@ class GraphProjector:
         if entries is None:
             # Order: the flag first. What is committed during the read is then in the backlog, or in what is read.
             self._behind = False
-            entries = list(await self._ledger.tail(self._applied, BATCH))
+            try:
+                entries = list(await self._ledger.tail(self._applied, BATCH))
+            except LedgerDamaged as error:
+                # Its partition is not served either, and the others must not wait for it. The damaged entry is at the
+                # next position, or at one of those after it when entries are missing.
+                _log.error("an entry is left out of the graph", extra={"problem": str(error)})
+                self._behind = True
+                self._applied += 1
+                return
             if len(entries) == BATCH:
                 self._behind = True
                 self._backlog.clear()

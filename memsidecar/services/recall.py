@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.errors import ModelUnavailable, RevisionUnknown
@@ -15,8 +15,7 @@ from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Space
-from memsidecar.services.residency import Residency
-from memsidecar.services.resident import Resident
+from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.search import Search
 
 # Hits whose speakers decide how far the answer can be relied on (quality.md, "Abstention").
@@ -28,7 +27,7 @@ class _Plan:
     """A question with what it means in each partition that it reads."""
 
     question: Question
-    residents: list[tuple[Resident, Analysis]]
+    residents: list[tuple[Loaded, Analysis]]
     now: int
     tiers: frozenset[Tier]
     reports: dict[Tier, TierReport]
@@ -54,6 +53,7 @@ class Recall:
         """
         plan = await self._plan(question)
         vector = await self._vector(plan)
+        await _at_rest(loaded for loaded, _ in plan.residents)
         return self._answer(plan, vector)
 
     async def stream(self, question: Question) -> AsyncIterator[Hit | TierReport | Recalled]:
@@ -64,9 +64,11 @@ class Recall:
         plan = await self._plan(question)
         sent: set[tuple[Partition, str]] = set()
         first = plan.tiers - {Tier.VECTOR}
+        reported: frozenset[Tier] = frozenset()
         if question.embedding is None and Tier.VECTOR in plan.tiers and first:
             embedding = asyncio.create_task(self._vector(plan), name="embed-question")
             try:
+                await _at_rest(loaded for loaded, _ in plan.residents)
                 early = self._answer(_with_tiers(plan, first), None)
                 for hit in early.hits:
                     sent.add((hit.partition, hit.memory.id))
@@ -74,18 +76,20 @@ class Recall:
                 for report in early.reports:
                     if report.tier in first:
                         yield report
+                reported = first
                 vector = await embedding
             finally:
                 embedding.cancel()
                 await asyncio.gather(embedding, return_exceptions=True)
         else:
             vector = await self._vector(plan)
+        await _at_rest(loaded for loaded, _ in plan.residents)
         answer = self._answer(plan, vector)
         for hit in answer.hits:
             if (hit.partition, hit.memory.id) not in sent:
                 yield hit
         for report in answer.reports:
-            if report.tier is Tier.VECTOR or not sent:
+            if report.tier not in reported:
                 yield report
         yield answer
 
@@ -96,14 +100,16 @@ class Recall:
         partitions = [scope.partition]
         if question.include_shared and scope.user:
             partitions.append(Scope(scope.namespace).partition)
+        loaded = [await self._residency.get(partition) for partition in partitions]
+        await _at_rest(loaded)
         residents = []
-        for partition in partitions:
-            resident = (await self._residency.get(partition)).resident
+        for one in loaded:
+            resident = one.resident
             if resident.due:
-                self._backlog.notice(partition)
+                self._backlog.notice(resident.partition)
             analysis = analyse(question.text, resident.lookup.names(), resident.speakers())
-            residents.append((resident, analysis))
-        if question.min_revision is not None and residents[0][0].head.revision < question.min_revision:
+            residents.append((one, analysis))
+        if question.min_revision is not None and residents[0][0].resident.head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))
         tiers = question.tiers or frozenset(Tier)
         now = question.time if question.time is not None else self._clock.now()
@@ -142,8 +148,8 @@ class Recall:
         question = plan.question
         searches = []
         started = self._clock.monotonic()
-        for resident, analysis in plan.residents:
-            search = Search(resident, question, analysis, self._profile, plan.now)
+        for loaded, analysis in plan.residents:
+            search = Search(loaded.resident, question, analysis, self._profile, plan.now)
             search.run(plan.tiers, vector)
             searches.append(search)
         elapsed = self._clock.monotonic() - started
@@ -161,7 +167,7 @@ class Recall:
         if len(plan.residents[0][1].people) == 1:
             named = [searches[index].said_by_named(c) for _, index, _, c in ranked[:_CONFIDENCE_HITS]]
         confidence = answer_confidence([h.score for h in hits[:_CONFIDENCE_HITS]], named)
-        return Recalled(hits, tuple(reports), plan.residents[0][0].head.revision, confidence)
+        return Recalled(hits, tuple(reports), plan.residents[0][0].resident.head.revision, confidence)
 
     def _report(
         self, plan: _Plan, tier: Tier, searches: list[Search], vector: Matrix | None, elapsed: float
@@ -179,6 +185,13 @@ class Recall:
             }
             return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, missing[tier])
         return TierReport(tier, TierOutcome.OK, found, elapsed)
+
+
+async def _at_rest(partitions: Iterable[Loaded]) -> None:
+    """Until each shows whole transactions only; holds until the caller next awaits."""
+    found = list(partitions)
+    while busy := [loaded for loaded in found if not loaded.writer.at_rest]:
+        await busy[0].writer.rest()
 
 
 def _note(plan: _Plan, outcome: TierOutcome, elapsed: float, why: str) -> None:

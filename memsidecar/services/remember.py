@@ -9,7 +9,6 @@ from enum import IntEnum
 from memsidecar.domain.decide import Decision, remember
 from memsidecar.domain.draft import Draft, Outcome, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
-from memsidecar.domain.identity import digest_of
 from memsidecar.domain.scope import Scope
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Preparing
@@ -41,7 +40,6 @@ class Remember:
         Raises DimensionMismatch, RequestIdReused, StoreFull, StoreUnavailable, LedgerDamaged: then nothing was stored.
         """
         prepared = await self._preparing(drafts, embed=wait is Wait.SEARCHABLE)
-        loaded = await self._residency.get(scope.partition)
 
         def command(decision: Decision) -> list[Outcome | SidecarError]:
             results: list[Outcome | SidecarError] = []
@@ -52,9 +50,10 @@ class Remember:
                     results.append(error)
             return results
 
-        terms = {digest_of(d.body, d.agent): p.terms for d, p in zip(drafts, prepared, strict=True)}
-        answer = await loaded.writer.submit(command, request, terms)
-        if loaded.resident.due:
+        terms = {found.text: found.terms for found in prepared}
+        answer = await self._residency.write(scope.partition, command, request, terms)
+        loaded = self._residency.peek(scope.partition)
+        if loaded is not None and loaded.resident.due:
             self._backlog.notice(scope.partition)
         gone = NotFound("a memory stored by this request (purged since)")
         return Remembered(tuple(gone if r is None else r for r in answer.results), answer.revision)

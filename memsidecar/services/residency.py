@@ -7,38 +7,56 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.events import Entry
+from memsidecar.domain.events import Entry, MemoryPurged
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Ledger
 from memsidecar.ports.runtime import Clock, Ids
+from memsidecar.ports.snapshots import Snapshots
 from memsidecar.services.hydration import SNAPSHOT_AFTER, Hydration
 from memsidecar.services.resident import Resident
-from memsidecar.services.writing import PartitionWriter
+from memsidecar.services.writing import Answer, Command, PartitionWriter, Retired, Terms
 
 _log = logging.getLogger(__name__)
 
-Committed = Callable[[Resident, Sequence[Entry]], None]
+# Entries after a snapshot that make it worth writing another one when the partition leaves memory.
+SNAPSHOT_AT_EXIT = SNAPSHOT_AFTER // 5
+
+Notify = Callable[[Resident, Sequence[Entry]], None]
 
 
 @dataclass(slots=True, eq=False)
 class Loaded:
-    """A partition in memory with its writer. `unsaved` counts entries since its last snapshot."""
+    """A partition in memory with its writer.
+
+    `unsaved` counts entries that no snapshot covers; at `save_at` of them the next one is written.
+    """
 
     resident: Resident
     writer: PartitionWriter
     unsaved: int
     nbytes: int
+    save_at: int = SNAPSHOT_AFTER
     tending: asyncio.Task[None] | None = None
+    leaving: bool = False
 
 
 class Residency:
     """`committed` is told of every commit, in order, before the caller is answered."""
 
     def __init__(
-        self, hydration: Hydration, ledger: Ledger, clock: Clock, ids: Ids, max_bytes: int, committed: Committed
+        self,
+        hydration: Hydration,
+        ledger: Ledger,
+        snapshots: Snapshots,
+        clock: Clock,
+        ids: Ids,
+        max_bytes: int,
+        committed: Notify,
     ) -> None:
-        self._hydration, self._ledger, self._clock, self._ids = hydration, ledger, clock, ids
+        self._hydration, self._ledger, self._snapshots = hydration, ledger, snapshots
+        self._clock, self._ids = clock, ids
         self._max_bytes, self._notify = max_bytes, committed
         self._loaded: dict[Partition, Loaded] = {}
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
@@ -59,14 +77,33 @@ class Residency:
         loaded = self._loaded.pop(partition, None)
         if loaded is not None:
             self._loaded[partition] = loaded  # newest last: the order is the order of use
+            loaded.leaving = False
             return loaded
         task = self._loading.get(partition)
         if task is None:
             task = asyncio.create_task(self._load(partition), name="hydration")
             self._loading[partition] = task
-            task.add_done_callback(lambda _: self._loading.pop(partition, None))
+            task.add_done_callback(lambda done: self._loading_ended(partition, done))
         # Whoever asked first may be cancelled; the others still want it.
         return await asyncio.shield(task)
+
+    async def view(self, partition: Partition) -> Resident:
+        """The partition as of its last whole transaction, until the caller next awaits. Raises as `get`."""
+        loaded = await self.get(partition)
+        while not loaded.writer.at_rest:
+            await loaded.writer.rest()
+        return loaded.resident
+
+    async def write(
+        self, partition: Partition, command: Command, request: Request, terms: Terms | None = None
+    ) -> Answer:
+        """`PartitionWriter.submit` on the partition, wherever it is. Raises as `get` and `submit`."""
+        while True:
+            loaded = await self.get(partition)
+            try:
+                return await loaded.writer.submit(command, request, terms)
+            except Retired:
+                continue  # it has left memory since `get`, with nothing written
 
     def peek(self, partition: Partition) -> Loaded | None:
         """The partition if it is in memory; does not count as use."""
@@ -78,14 +115,14 @@ class Residency:
             await asyncio.wait([task])
         for loaded in list(self._loaded.values()):
             await loaded.writer.finish()
-        for partition in list(self._loaded):
-            await self._unload(partition)
+            loaded.leaving = True
+            await self._unload(loaded)
         while self._evicting:
             await asyncio.wait(self._evicting)
 
     async def _load(self, partition: Partition) -> Loaded:
         resident, unsaved = await self._hydration(partition)
-        writer = PartitionWriter(resident, self._ledger, self._clock, self._ids, self._committed)
+        writer = PartitionWriter(resident, self._ledger, self._clock, self._ids, self._committed, self._lost)
         loaded = Loaded(resident, writer, unsaved, resident.nbytes)
         self._loaded[partition] = loaded
         self._nbytes += loaded.nbytes
@@ -93,70 +130,96 @@ class Residency:
         self._evict_surplus()
         return loaded
 
-    def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
+    def _loading_ended(self, partition: Partition, task: asyncio.Task[Loaded]) -> None:
+        self._loading.pop(partition, None)
+        if not task.cancelled():
+            task.exception()  # seen, even when everybody who asked is gone
+
+    async def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self._notify(resident, entries)
+        purges = any(isinstance(entry.event, MemoryPurged) for entry in entries)
+        if purges:
+            # A snapshot holds the words, and the ledger is enough to build another.
+            await self._snapshots.drop(resident.partition)
         loaded = self._loaded.get(resident.partition)
-        if loaded is None:
+        if loaded is None or loaded.resident is not resident:
             return
         loaded.unsaved += len(entries)
+        if purges:
+            loaded.unsaved = resident.head.revision
+            # Not at once: whoever purges one memory often purges more.
+            loaded.save_at = max(SNAPSHOT_AFTER, loaded.unsaved + SNAPSHOT_AT_EXIT)
         self._recount(loaded)
         self._tend(loaded)
         self._evict_surplus()
 
+    def _lost(self, resident: Resident) -> None:
+        loaded = self._loaded.get(resident.partition)
+        if loaded is not None and loaded.resident is resident:
+            self._forget(loaded)
+
+    def _forget(self, loaded: Loaded) -> None:
+        loaded.writer.retire()
+        del self._loaded[loaded.resident.partition]
+        self._nbytes -= loaded.nbytes
+
     def _recount(self, loaded: Loaded) -> None:
+        if self._loaded.get(loaded.resident.partition) is not loaded:
+            return
         nbytes = loaded.resident.nbytes
         self._nbytes += nbytes - loaded.nbytes
         loaded.nbytes = nbytes
 
     def _tend(self, loaded: Loaded) -> None:
         """Index upkeep, and a snapshot once replaying would take long; in the background, one at a time."""
-        if loaded.tending is None and (loaded.unsaved >= SNAPSHOT_AFTER or loaded.resident.vectors.needs_upkeep):
+        if loaded.tending is None and (loaded.unsaved >= loaded.save_at or loaded.resident.vectors.needs_upkeep):
             loaded.tending = asyncio.create_task(self._tended(loaded), name="partition-upkeep")
 
     async def _tended(self, loaded: Loaded) -> None:
         try:
             await loaded.resident.vectors.maintain()
-            if loaded.unsaved >= SNAPSHOT_AFTER:
+            if loaded.unsaved >= loaded.save_at:
                 await self._save(loaded)
         except SidecarError as error:
             _log.warning("partition upkeep failed", extra={"problem": str(error)})
         finally:
             loaded.tending = None
             self._recount(loaded)
+            self._evict_surplus()
 
     async def _save(self, loaded: Loaded) -> None:
         async with loaded.writer.pause:
-            covered = loaded.unsaved
-            await self._hydration.save(loaded.resident)
-            loaded.unsaved -= covered
+            # When it fails, the next try is as far away as if it had not: a full disk must not see one a commit.
+            loaded.save_at = loaded.unsaved + SNAPSHOT_AFTER
+            if await self._hydration.save(loaded.resident):
+                loaded.unsaved, loaded.save_at = 0, SNAPSHOT_AFTER
 
     def _evict_surplus(self) -> None:
         """Unload the least recently used partitions that nobody writes to until the budget holds; one always stays."""
         surplus = self._nbytes - self._max_bytes
-        for partition in list(self._loaded)[:-1]:
+        for loaded in list(self._loaded.values())[:-1]:
             if surplus <= 0:
                 return
-            loaded = self._loaded[partition]
-            if not loaded.writer.idle or loaded.tending is not None:
-                continue
+            if not loaded.leaving:
+                if not loaded.writer.idle or loaded.tending is not None:
+                    continue
+                loaded.leaving = True
+                task = asyncio.create_task(self._unload(loaded), name="eviction")
+                self._evicting.add(task)
+                task.add_done_callback(self._evicting.discard)
             surplus -= loaded.nbytes
-            task = asyncio.create_task(self._unload(partition), name="eviction")
-            self._evicting.add(task)
-            task.add_done_callback(self._evicting.discard)
 
-    async def _unload(self, partition: Partition) -> None:
-        loaded = self._loaded.get(partition)
-        if loaded is None:
-            return
+    async def _unload(self, loaded: Loaded) -> None:
         if loaded.tending is not None:
             await asyncio.wait([loaded.tending])
-        if loaded.unsaved >= SNAPSHOT_AFTER // 5:
+        if loaded.leaving and loaded.unsaved >= SNAPSHOT_AT_EXIT:
             try:
                 await self._save(loaded)
             except SidecarError as error:
                 _log.warning("snapshot failed", extra={"problem": str(error)})
-        if not loaded.writer.idle or self._loaded.get(partition) is not loaded:
+        wanted = not loaded.leaving or not loaded.writer.idle or loaded.tending is not None
+        loaded.leaving = False
+        if wanted or self._loaded.get(loaded.resident.partition) is not loaded:
             return  # somebody came back to it meanwhile
-        del self._loaded[partition]
-        self._nbytes -= loaded.nbytes
+        self._forget(loaded)
         await loaded.resident.vectors.close()

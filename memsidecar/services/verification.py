@@ -114,7 +114,8 @@ class Verification:
             row = resident.lookup.rows.get(stored.memory_id)
             if row is None or not resident.has_vectors(stored.memory_id):
                 continue
-            if resident.vectors.score(stored.rows[0], np.array([row], dtype=np.int32))[0] < SAME:
+            place = np.array([row], dtype=np.int32)
+            if any(resident.vectors.score(chunk, place)[0] < SAME for chunk in stored.rows):
                 wrong.append(stored.memory_id)
         return wrong
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memsidecar.domain.decide import Decision
 from memsidecar.domain.draft import Action, Outcome, Request
-from memsidecar.domain.errors import InvalidField, RequestIdReused, SidecarError, StoreUnavailable
+from memsidecar.domain.errors import InvalidField, RequestIdReused, SidecarError
 from memsidecar.domain.events import Entry, Event, MemoryRecorded
 from memsidecar.domain.fold import apply
+from memsidecar.domain.indexed_text import indexed_text
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.view import Overlay
 from memsidecar.ports.ledger import Append, Head, Ledger, RequestKnown, StaleRevision
@@ -19,15 +22,27 @@ from memsidecar.ports.ledger import Request as Recorded
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.services.resident import Resident
 
-# Events decided together; more than this would make one transaction, and one slice of applying, long.
+_log = logging.getLogger(__name__)
+
+# Events decided together; more than this would make one transaction long.
 MAX_EVENTS = 2_000
-# Memories applied before others get a turn on the loop.
-APPLY_SLICE = 16
+# Seconds of deciding or applying before others get a turn on the loop.
+SLICE = 0.002
 
 Result = Outcome | SidecarError | None
 """What a command did to one memory: an outcome, an error of that item alone, or None for a memory that is gone."""
 
 Command = Callable[[Decision], Sequence[Result]]
+"""Decides; may be run again on a newer state, so it keeps nothing."""
+
+Terms = Mapping[str, list[str]]
+"""Tokens by the text that they were made of (`indexed_text`)."""
+
+Committed = Callable[[Resident, Sequence[Entry]], Awaitable[None]]
+
+
+class Retired(Exception):
+    """This writer's partition has left memory: load it again. Never reaches a caller of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +57,7 @@ class Answer:
 class _Waiting:
     command: Command
     request: Request
-    terms: Mapping[bytes, list[str]]
+    terms: Terms
     future: asyncio.Future[Answer]
     results: tuple[Result, ...] = ()
     events: list[Event] = field(default_factory=list)
@@ -50,7 +65,11 @@ class _Waiting:
 
 
 class PartitionWriter:
-    """Serialises the writes of one partition. Runs a task only while there is something to write."""
+    """Serialises the writes of one partition. Runs a task only while there is something to write.
+
+    `committed` is awaited with every commit before it is answered. When the partition in memory can no longer be relied
+    on (another process has appended, or applying failed), the writer calls `lost` and is retired.
+    """
 
     def __init__(
         self,
@@ -58,13 +77,17 @@ class PartitionWriter:
         ledger: Ledger,
         clock: Clock,
         ids: Ids,
-        committed: Callable[[Resident, Sequence[Entry]], None],
+        committed: Committed,
+        lost: Callable[[Resident], None],
     ) -> None:
         self._resident, self._ledger, self._clock, self._ids = resident, ledger, clock, ids
-        self._committed = committed
+        self._committed, self._lost = committed, lost
         self._inbox: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
         self._free = asyncio.Lock()
+        self._applied = asyncio.Event()
+        self._applied.set()
+        self._retired = False
 
     @property
     def idle(self) -> bool:
@@ -75,14 +98,27 @@ class PartitionWriter:
         """Held around a commit; whoever holds it sees a partition that does not change."""
         return self._free
 
-    async def submit(
-        self, command: Command, request: Request, terms: Mapping[bytes, list[str]] | None = None
-    ) -> Answer:
+    @property
+    def at_rest(self) -> bool:
+        """Whether the partition shows whole transactions only: not while one is being applied."""
+        return self._applied.is_set()
+
+    async def rest(self) -> None:
+        """Wait for the transaction that is being applied; another one may have begun when the caller runs."""
+        await self._applied.wait()
+
+    def retire(self) -> None:
+        """Take no more writes. Only for a writer that is idle."""
+        self._retired = True
+
+    async def submit(self, command: Command, request: Request, terms: Terms | None = None) -> Answer:
         """Run a command on the newest state and make its events durable and visible.
 
-        `terms` are tokens prepared for drafts, by content digest. A repeated request gets the first answer again.
-        A caller that is cancelled does not take its write along: it is durable, or it never was.
+        A repeated request gets the first answer again. A caller that is cancelled does not take its write along: it is
+        durable, or it never was. Raises Retired when the partition has left memory; nothing was written then.
         """
+        if self._retired:
+            raise Retired
         waiting = _Waiting(command, request, terms or {}, asyncio.get_running_loop().create_future())
         self._inbox.append(waiting)
         if self._task is None:
@@ -104,31 +140,30 @@ class PartitionWriter:
             self._task = None
 
     async def _write(self, batch: list[_Waiting]) -> None:
-        try:
-            while batch:
-                decided, rest = self._decide(batch)
-                batch = rest + await self._append(decided)
-        except SidecarError as error:
-            _fail(batch, error)
-        except Exception as error:
-            _fail(batch, error)
-            raise
+        while batch:
+            if self._retired:
+                _fail(batch, Retired())
+                return
+            decided, rest = await self._decide(batch)
+            batch = await self._append(decided) + rest
 
-    def _decide(self, batch: list[_Waiting]) -> tuple[list[_Waiting], list[_Waiting]]:
+    async def _decide(self, batch: list[_Waiting]) -> tuple[list[_Waiting], list[_Waiting]]:
         """Decide commands in order, each on top of the ones before; what does not fit is left for the next round."""
         view = Overlay(self._resident)
         now = self._clock.now()
         decided: list[_Waiting] = []
-        seen: dict[str, _Waiting] = {}
+        seen: set[str] = set()
         events = 0
+        turn = _Turn()
         for index, waiting in enumerate(batch):
             request_id = waiting.request.request_id
             if events >= MAX_EVENTS or request_id in seen:
                 return decided, batch[index:]
+            await turn.give()
             decision = Decision.on(view, self._resident.partition, now, self._ids.new, waiting.request)
             try:
                 waiting.results = tuple(waiting.command(decision))
-            except SidecarError as error:
+            except Exception as error:  # whatever it is, it is this caller's alone
                 _set_error(waiting.future, error)
                 continue
             waiting.events = decision.events
@@ -136,7 +171,7 @@ class PartitionWriter:
                 view.add(event)
             events += len(waiting.events)
             if request_id:
-                seen[request_id] = waiting
+                seen.add(request_id)
             decided.append(waiting)
         return decided, []
 
@@ -158,31 +193,45 @@ class PartitionWriter:
                 entries = await self._ledger.append(batch)
             except RequestKnown as error:
                 return await self._answer_known(decided, {r.request_id: r for r in error.known})
-            except StaleRevision as error:
-                _fail(decided, StoreUnavailable("ledger", "was written by another process"))
-                raise StoreUnavailable("ledger", "was written by another process") from error
-            except SidecarError as error:
+            except StaleRevision:
+                _log.warning("somebody else has appended; the partition is loaded again")
+                self._lose()
+                return decided
+            except Exception as error:  # nothing was stored, and whoever waits is told
                 _fail(decided, error)
                 return []
-            await self._apply(entries, decided)
+            try:
+                await self._apply(entries, decided)
+            except Exception:
+                # It is durable: the answer stands, and the partition is loaded again from the ledger.
+                _log.exception("a commit could not be applied")
+                self._lose()
         for waiting in decided:
             if not waiting.future.done():
                 waiting.future.set_result(Answer(waiting.results, waiting.revision))
         return []
 
     async def _apply(self, entries: Sequence[Entry], decided: list[_Waiting]) -> None:
-        terms = {digest: found for waiting in decided for digest, found in waiting.terms.items()}
-        for count, entry in enumerate(entries, 1):
-            if entry.event is None:
-                continue
-            delta = apply(entry.event)
-            known = terms.get(delta.put.digest) if delta.put is not None and delta.put.version == 1 else None
-            self._resident.apply(delta, known)
-            if count % APPLY_SLICE == 0:
-                await asyncio.sleep(0)
+        terms = {text: found for waiting in decided for text, found in waiting.terms.items()}
+        turn = _Turn()
+        self._applied.clear()
+        try:
+            for entry in entries:
+                if entry.event is not None:
+                    delta = apply(entry.event)
+                    known = terms.get(indexed_text(delta.put.body)) if terms and delta.put is not None else None
+                    self._resident.apply(delta, known, entry.revision)
+                    await turn.give()
+            if entries:
+                self._resident.head = Head(entries[-1].revision, b"")
+        finally:
+            self._applied.set()
         if entries:
-            self._resident.head = Head(entries[-1].revision, b"")
-            self._committed(self._resident, entries)
+            await self._committed(self._resident, entries)
+
+    def _lose(self) -> None:
+        self._retired = True
+        self._lost(self._resident)
 
     async def _answer_known(self, decided: list[_Waiting], known: dict[str, Recorded]) -> list[_Waiting]:
         again = []
@@ -193,7 +242,11 @@ class PartitionWriter:
             elif recorded.digest != waiting.request.digest:
                 _set_error(waiting.future, RequestIdReused(recorded.request_id))
             else:
-                answer = await self._replay(recorded.answer)
+                try:
+                    answer = await self._replay(recorded.answer)
+                except SidecarError as error:
+                    _set_error(waiting.future, error)
+                    continue
                 if not waiting.future.done():
                     waiting.future.set_result(answer)
         return again
@@ -221,9 +274,22 @@ class PartitionWriter:
         return None
 
 
+class _Turn:
+    """Gives others a turn on the loop once a slice of time is used up."""
+
+    def __init__(self) -> None:
+        self._end = time.perf_counter() + SLICE
+
+    async def give(self) -> None:
+        if time.perf_counter() >= self._end:
+            await asyncio.sleep(0)
+            self._end = time.perf_counter() + SLICE
+
+
 def _encode(waiting: _Waiting, start: int) -> bytes:
+    # A request may touch one memory more than once: each result has the version that it was given.
     at = {
-        event.memory.id: start + offset
+        (event.memory.id, event.memory.version): start + offset
         for offset, event in enumerate(waiting.events, 1)
         if isinstance(event, MemoryRecorded)
     }
@@ -233,11 +299,11 @@ def _encode(waiting: _Waiting, start: int) -> bytes:
             field_path, problem = result.violations[0]
             results.append({"field": field_path, "problem": problem})
         elif isinstance(result, Outcome):
-            memory_id = result.memory.id
+            memory = result.memory
             results.append(
                 {
-                    "id": memory_id,
-                    "at": at.get(memory_id, start),
+                    "id": memory.id,
+                    "at": at.get((memory.id, memory.version), start),
                     "action": int(result.action),
                     "why": result.explanation,
                     "due": result.embedding_pending,

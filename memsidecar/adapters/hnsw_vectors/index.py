@@ -158,8 +158,8 @@ class HnswVectorIndex:
     def _maintained(self, _: asyncio.Future[None]) -> None:
         self._maintaining = None
 
-    async def save(self, folder: Path) -> None:
-        await asyncio.shield(self._in_thread(lambda: self._snapshots.write(folder)))
+    async def save(self, folder: Path, mark: int = 0) -> None:
+        await asyncio.shield(self._in_thread(lambda: self._snapshots.write(folder, mark)))
 
     async def close(self) -> None:
         """Stops maintenance after its slice and waits for it and for a snapshot that is being written."""

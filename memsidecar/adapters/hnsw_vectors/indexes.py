@@ -28,8 +28,8 @@ class HnswVectorIndexes:
             raise ValueError("an index has at least one dimension")
         return HnswVectorIndex(Contents(dimensions), self._settings, self._threads)
 
-    async def load(self, folder: Path, dimensions: int) -> HnswVectorIndex | None:
-        read = partial(read_snapshot, folder, dimensions, self._settings.build_threads)
+    async def load(self, folder: Path, dimensions: int, mark: int = 0) -> HnswVectorIndex | None:
+        read = partial(read_snapshot, folder, dimensions, mark, self._settings.build_threads)
         contents = await asyncio.get_running_loop().run_in_executor(self._threads, read)
         return None if contents is None else HnswVectorIndex(contents, self._settings, self._threads)
 

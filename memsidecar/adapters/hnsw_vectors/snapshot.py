@@ -36,6 +36,8 @@ _CHECKSUM = "sha256"
 @dataclass(frozen=True, slots=True)
 class _Manifest:
     format: int
+    mark: int
+    """Given by whoever saved it, to know it by."""
     dimensions: int
     vectors: int
     """Live ones."""
@@ -55,13 +57,13 @@ class Snapshots:
         self._contents = contents
         self._one_at_a_time = threading.Lock()
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, mark: int) -> None:
         """Raises StoreFull, or StoreUnavailable when the disk fails; the snapshot before stays current then."""
         try:
             with self._one_at_a_time:
                 folder.mkdir(parents=True, exist_ok=True)
                 try:
-                    self._write(folder)
+                    self._write(folder, mark)
                 finally:
                     for unfinished in folder.glob("*.part*"):
                         unfinished.unlink()
@@ -70,7 +72,7 @@ class Snapshots:
                 raise StoreFull("vectors") from error
             raise StoreUnavailable("vectors", "cannot write its snapshot") from error
 
-    def _write(self, folder: Path) -> None:
+    def _write(self, folder: Path, mark: int) -> None:
         contents = self._contents
         fresh_graph = folder / "graph.part"
         with contents.lock:
@@ -88,7 +90,7 @@ class Snapshots:
         tail = np.concatenate(views) if views else np.empty((0, contents.dimensions), np.float32)
         np.savez(fresh_arrays, owners=owners, tail=tail)
         arrays = _settle(fresh_arrays, "arrays", ".npz")
-        manifest = _Manifest(_FORMAT, contents.dimensions, vectors, moved, held, live, arrays, checksum)
+        manifest = _Manifest(_FORMAT, mark, contents.dimensions, vectors, moved, held, live, arrays, checksum)
         _replace_manifest(folder, manifest)
         named = {_MANIFEST, _arrays_name(arrays), _graph_name(checksum)}
         for path in folder.iterdir():
@@ -104,7 +106,7 @@ def _still_there(folder: Path, graph: NeighbourGraph | None) -> str:
     return checksum if (folder / _graph_name(checksum)).is_file() else ""
 
 
-def read_snapshot(folder: Path, dimensions: int, build_threads: int) -> Contents | None:
+def read_snapshot(folder: Path, dimensions: int, mark: int, build_threads: int) -> Contents | None:
     """What the folder's snapshot holds; None when there is none or it is not intact, which the log says."""
     try:
         text = (folder / _MANIFEST).read_bytes()
@@ -114,15 +116,15 @@ def read_snapshot(folder: Path, dimensions: int, build_threads: int) -> Contents
         _log.warning("vector snapshot cannot be read: %s", error.strerror)
         return None
     try:
-        return _read(folder, _parsed(text), dimensions, build_threads)
+        return _read(folder, _parsed(text), dimensions, mark, build_threads)
     except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
         _log.warning("vector snapshot is not intact, it will be rebuilt: %s", error)
         return None
 
 
-def _read(folder: Path, manifest: _Manifest, dimensions: int, build_threads: int) -> Contents:
-    if manifest.format != _FORMAT or manifest.dimensions != dimensions:
-        raise ValueError("it has another format or other dimensions")
+def _read(folder: Path, manifest: _Manifest, dimensions: int, mark: int, build_threads: int) -> Contents:
+    if (manifest.format, manifest.dimensions, manifest.mark) != (_FORMAT, dimensions, mark):
+        raise ValueError("it has another format, other dimensions or another mark")
     arrays = _verified(folder / _arrays_name(manifest.arrays), manifest.arrays)
     with np.load(arrays, allow_pickle=False) as loaded:
         owners, tail = loaded["owners"], loaded["tail"]

@@ -115,12 +115,16 @@ class Resident:
 
     # Applying.
 
-    def apply(self, delta: Delta, terms: list[str] | None = None) -> None:
-        """Follow one delta. `terms` are the tokens of the put memory's indexed text, when the caller has them."""
+    def apply(self, delta: Delta, terms: list[str] | None = None, revision: int | None = None) -> None:
+        """Follow one delta. `terms` are the tokens of the put memory's indexed text, when the caller has them.
+
+        `revision` is the delta's place in the ledger: a new memory's place in lists, which a page token may hold on to,
+        so that it must be the same after a replay without what was purged. Left out, memories come in order of rows.
+        """
         if delta.purged:
             self._purge(delta.subject)
         if delta.put is not None:
-            self._put(delta.put, terms, delta.vectors is not None and delta.vectors.model == self.model)
+            self._put(delta.put, terms, revision, delta.vectors is not None and delta.vectors.model == self.model)
         # Vectors read back from the ledger come apart from their event, which then has none.
         if delta.vectors is not None and delta.vectors.model == self.model and len(delta.vectors.rows):
             row = self.lookup.rows.get(delta.subject)
@@ -134,10 +138,10 @@ class Resident:
         if self.due:
             self.due.pop(self.records.get(row).id, None)
 
-    def _put(self, memory: Memory, terms: list[str] | None, brings_vectors: bool) -> None:
+    def _put(self, memory: Memory, terms: list[str] | None, revision: int | None, brings_vectors: bool) -> None:
         old_row = self.lookup.rows.get(memory.id)
         if old_row is None:
-            row = self.columns.append(memory, self.columns.rows)
+            row = self.columns.append(memory, self.columns.rows if revision is None else revision)
             self._index(row, memory, terms)
             self._link(row, memory)
         else:

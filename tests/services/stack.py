@@ -1,0 +1,121 @@
+"""Everything below the server, over the real adapters, with a pinned clock and an embedder made of hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from memsidecar.adapters.event_codec import ProtobufEventCodec
+from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
+from memsidecar.adapters.partition_snapshots import SnapshotFiles
+from memsidecar.adapters.sqlite_ledger import SqliteLedger
+from memsidecar.domain.draft import Draft, Request
+from memsidecar.domain.events import Entry
+from memsidecar.domain.memory import Episode, Fact, Memory
+from memsidecar.domain.ranking import Profile
+from memsidecar.domain.recall import Filter, Question, Recalled
+from memsidecar.domain.scope import Partition, Scope
+from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.hydration import Hydration
+from memsidecar.services.memories import Memories
+from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.recall import Recall
+from memsidecar.services.remember import Remember, Remembered, Wait
+from memsidecar.services.residency import Residency
+from memsidecar.services.resident import Resident
+from tests.doubles.hash_embedder import HashEmbedder
+from tests.doubles.runtime import CountedIds, PinnedClock
+from tests.doubles.wrapped_stores import SwitchedLedger
+
+ANN = Scope("acme", "ann")
+BEN = Scope("acme", "ben")
+TEAM = Scope("acme")
+
+
+class Stack:
+    """Opened on a directory; opened again on the same one it is the process after a restart."""
+
+    def __init__(
+        self,
+        directory: Path,
+        ledger: SqliteLedger,
+        embedder: HashEmbedder | None,
+        crossover: int,
+        max_bytes: int,
+        clock: PinnedClock,
+        ids: CountedIds,
+    ) -> None:
+        self.directory, self.clock, self.ids = directory, clock, ids
+        self.codec = ProtobufEventCodec()
+        self.real_ledger = ledger
+        self.ledger = SwitchedLedger(ledger)
+        self.embedder = embedder
+        self.indexes = HnswVectorIndexes(HnswSettings(crossover=crossover))
+        self.snapshots = SnapshotFiles(directory / "resident")
+        model, dimensions = (embedder.model, embedder.dimensions) if embedder else ("client", 8)
+        self.space = Space(model, dimensions, embedder, 5.0)
+        self.hydration = Hydration(self.ledger, self.codec, self.indexes, self.snapshots, self.space)
+        self.published: list[Entry] = []
+        self.residency = Residency(self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed)
+        self.backlog = EmbeddingBacklog(self.residency, self.space)
+        self.preparing = Preparing(self.space)
+        self.remembering = Remember(self.residency, self.preparing, self.backlog)
+        self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
+        self.recalling = Recall(self.residency, self.space, self.backlog, clock, Profile(), 2.0)
+
+    @classmethod
+    async def open(
+        cls,
+        directory: Path,
+        embedder: HashEmbedder | None,
+        crossover: int = 20_000,
+        max_bytes: int = 1 << 40,
+        clock: PinnedClock | None = None,
+        ids: CountedIds | None = None,
+    ) -> Stack:
+        ledger = await SqliteLedger.open(directory, ProtobufEventCodec())
+        return cls(directory, ledger, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds())
+
+    async def close(self) -> None:
+        await self.backlog.close()
+        await self.residency.close()
+        await self.indexes.close()
+        await self.real_ledger.close()
+
+    async def again(self, embedder: HashEmbedder | None = None, crossover: int = 20_000) -> Stack:
+        """Close, and open what is on disk."""
+        await self.close()
+        return await Stack.open(self.directory, embedder or self.embedder, crossover, 1 << 40, self.clock, self.ids)
+
+    def _committed(self, _: Resident, entries: Sequence[Entry]) -> None:
+        self.published.extend(entries)
+
+    async def remember(self, scope: Scope, *texts: str | Draft, request: str = "", **kind: object) -> Remembered:
+        drafts = [
+            t if isinstance(t, Draft) else Draft(Fact(t), agent=scope.agent, session=scope.session) for t in texts
+        ]
+        return await self.remembering(scope, drafts, Wait.SEARCHABLE, Request(request, b"d"))
+
+    async def recall(self, scope: Scope, text: str, **more: object) -> Recalled:
+        return await self.recalling.once(Question(scope, text, **more))  # type: ignore[arg-type]
+
+    async def texts(self, scope: Scope, wanted: Filter | None = None) -> list[str]:
+        page = await self.memories.list(scope, wanted or Filter(), False, None, 10_000)
+        return [memory.text for memory in page.memories]
+
+
+def said(text: str, session: str = "s", speaker: str = "Ann") -> Draft:
+    return Draft(Episode(text, speaker=speaker), session=session)
+
+
+def stored(answer: Remembered) -> list[Memory]:
+    """The memories of outcomes that are all well."""
+    found = []
+    for outcome in answer.outcomes:
+        assert not isinstance(outcome, Exception), outcome
+        found.append(outcome.memory)
+    return found
+
+
+def partition(scope: Scope) -> Partition:
+    return scope.partition
