@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
-
 from memsidecar_client import (
     Entity,
     Episode,
@@ -21,6 +20,7 @@ from memsidecar_client import (
     Preference,
     Procedure,
 )
+
 from tests.e2e.process import DIMENSIONS
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)

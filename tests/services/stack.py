@@ -26,6 +26,7 @@ from memsidecar.services.resident import Resident
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.doubles.runtime import CountedIds, PinnedClock
 from tests.doubles.wrapped_stores import SwitchedLedger
+from tests.session_servers import until
 
 ANN = Scope("acme", "ann")
 BEN = Scope("acme", "ben")
@@ -56,9 +57,7 @@ class Stack:
         self.space = Space(model, dimensions, embedder, 5.0)
         self.hydration = Hydration(self.ledger, self.codec, self.indexes, self.snapshots, self.space)
         self.published: list[Entry] = []
-        self.residency = Residency(
-            self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed
-        )
+        self.residency = Residency(self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed)
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
@@ -92,8 +91,10 @@ class Stack:
     def _committed(self, _: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
 
-    async def remember(self, scope: Scope, *texts: str | Draft, request: str = "", **kind: object) -> Remembered:
-        drafts = [t if isinstance(t, Draft) else Draft(Fact(t), agent=scope.agent, session=scope.session) for t in texts]
+    async def remember(self, scope: Scope, *texts: str | Draft, request: str = "") -> Remembered:
+        drafts = [
+            t if isinstance(t, Draft) else Draft(Fact(t), agent=scope.agent, session=scope.session) for t in texts
+        ]
         return await self.remembering(scope, drafts, Wait.SEARCHABLE, Request(request, b"d"))
 
     async def recall(self, scope: Scope, text: str, **more: object) -> Recalled:
@@ -117,5 +118,12 @@ def stored(answer: Remembered) -> list[Memory]:
     return found
 
 
-def partition(scope: Scope) -> Partition:
-    return scope.partition
+async def writing(stack: Stack, who: Partition) -> None:
+    """Until the partition, which is loaded, has something to write."""
+    loaded = stack.residency.peek(who)
+    assert loaded is not None
+
+    async def begun() -> bool:
+        return not loaded.writer.idle
+
+    await until(begun)

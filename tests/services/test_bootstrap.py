@@ -66,7 +66,7 @@ async def test_a_start_that_fails_leaves_nothing_open(
 async def test_each_part_outlives_what_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     for owner in (EmbeddingBacklog, Residency, GraphProjector, KuzuGraph, SqliteLedger):
-        monkeypatch.setattr(owner, "close", _recording(closed, owner.__name__, owner.close))  # type: ignore[attr-defined]
+        monkeypatch.setattr(owner, "close", _recording(closed, owner.__name__, owner.close))
 
     async def started(_: Server) -> None:
         raise StoreUnavailable("graph", "enough")

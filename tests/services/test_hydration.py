@@ -187,5 +187,3 @@ def _beside(tmp_path: Path, name: str) -> Path:
 def _words(folder: Path) -> list[str]:
     """Files that still hold the word."""
     return [path.name for path in folder.rglob("*") if path.is_file() and b"xylophon" in path.read_bytes()]
-
-

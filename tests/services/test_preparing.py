@@ -48,7 +48,9 @@ async def test_a_slow_embedder_leaves_the_vectors_due(stack: Stack, monkeypatch:
     assert await stack.texts(ANN) == ["found by words"]
 
 
-@pytest.mark.parametrize("given", [Vectors("", np.ones((1, 3), np.float32)), Vectors("x", np.ones((1, 64), np.float32))])
+@pytest.mark.parametrize(
+    "given", [Vectors("", np.ones((1, 3), np.float32)), Vectors("x", np.ones((1, 64), np.float32))]
+)
 async def test_a_callers_vectors_must_fit(stack: Stack, given: Vectors) -> None:
     with pytest.raises(DimensionMismatch):
         await stack.remember(ANN, "fine", Draft(Fact("not fine"), embedding=given))

@@ -133,7 +133,9 @@ async def test_a_rare_label_is_never_starved(tmp_path: Path) -> None:
     for start in range(0, 5_000, 1_000):
         drafts = [
             Draft(
-                Fact(f"number {n}"), labels={"rare": "yes"} if n % 1_700 == 3 else {}, embedding=Vectors("", rows[n : n + 1])
+                Fact(f"number {n}"),
+                labels={"rare": "yes"} if n % 1_700 == 3 else {},
+                embedding=Vectors("", rows[n : n + 1]),
             )
             for n in range(start, start + 1_000)
         ]
@@ -176,7 +178,11 @@ async def test_what_is_gone_lends_its_neighbours_no_score(stack: Stack) -> None:
     spoken = [said("We went out."), said("The zebra was the best."), said("Then we left.")]
     before, middle, after = stored(await stack.remember(ANN, *spoken))
     words = frozenset({Tier.KEYWORD})
-    assert {h.memory.id for h in (await stack.recall(ANN, "zebra", tiers=words)).hits} == {before.id, middle.id, after.id}
+    assert {h.memory.id for h in (await stack.recall(ANN, "zebra", tiers=words)).hits} == {
+        before.id,
+        middle.id,
+        after.id,
+    }
     await stack.memories.delete(WHO, middle.id, "", False, "", Request())
     assert not (await stack.recall(ANN, "zebra", tiers=words)).hits
     deleted = Filter(states=frozenset({State.DELETED}))

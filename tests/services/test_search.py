@@ -15,7 +15,9 @@ async def test_components_add_up_to_the_score(stack: Stack) -> None:
 
 
 async def test_the_neighbours_of_a_hit_share_its_relevance(stack: Stack) -> None:
-    await stack.remember(ANN, said("Where to?"), said("To the zoo, for zebras."), said("Fine."), said("Unrelated.", "t"))
+    await stack.remember(
+        ANN, said("Where to?"), said("To the zoo, for zebras."), said("Fine."), said("Unrelated.", "t")
+    )
     hits = (await stack.recall(ANN, "zebras", tiers=frozenset({Tier.KEYWORD}))).hits
     assert [h.memory.text for h in hits] == ["To the zoo, for zebras.", "Where to?", "Fine."]
 

@@ -45,7 +45,9 @@ class Checked:
 async def checked(tmp_path: Path, embedder: HashEmbedder) -> AsyncIterator[Checked]:
     stack = await Stack.open(tmp_path, embedder)
     graph = await KuzuGraph.open(tmp_path / "graph", "kuzu", 64 << 20)
-    ids = [m.id for m in stored(await stack.remember(ANN, said("We saw Marta Silva."), said("And then?"), "tea", "gone"))]
+    ids = [
+        m.id for m in stored(await stack.remember(ANN, said("We saw Marta Silva."), said("And then?"), "tea", "gone"))
+    ]
     await stack.remember(BEN, "coffee")
     assert await stack.hydration.save((await stack.residency.get(WHO)).resident)
     await stack.memories.update(WHO, ids[2], Patch({"statement": "green tea"}), Request())

@@ -9,7 +9,7 @@ import pytest
 from memsidecar.domain import decide
 from memsidecar.domain.decide import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Request
-from memsidecar.domain.errors import NotFound, RequestIdReused, SidecarError, StoreFull, StoreUnavailable
+from memsidecar.domain.errors import NotFound, RequestIdReused, StoreFull, StoreUnavailable
 from memsidecar.domain.memory import Fact
 from memsidecar.domain.recall import Filter
 from memsidecar.services.writing import MAX_EVENTS, Result
@@ -262,5 +262,3 @@ async def test_a_commit_that_cannot_be_applied_is_answered_and_the_partition_loa
 async def test_partitions_do_not_wait_for_each_other(stack: Stack) -> None:
     await asyncio.gather(stack.remember(ANN, "a"), stack.remember(BEN, "b"))
     assert (await stack.texts(ANN), await stack.texts(BEN)) == (["a"], ["b"])
-
-

@@ -1,6 +1,7 @@
 """One folder a partition: `records` (a JSON line, then numpy arrays) and the vector index's own folder.
 
-A file is written beside, synced and renamed, and starts with the SHA-256 of all the rest: it is whole, or it is not used.
+A file is written beside, synced and renamed, and starts with the SHA-256 of all the rest: it is whole, or it is not
+used.
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
-from memsidecar.adapters.partition_snapshots import store as module
 from memsidecar.domain.errors import StoreFull, StoreUnavailable
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Head
+from memsidecar.ports.snapshots import Arrays
 
 ANN, BEN = Partition("acme", "ann"), Partition("acme", "x" * 256)
-ARRAYS = {"a": np.arange(5), "b": np.zeros(0, np.float32), "c.d": np.frombuffer(b"text", np.uint8)}
+ARRAYS: Arrays = {"a": np.arange(5), "b": np.zeros(0, np.float32), "c.d": np.frombuffer(b"text", np.uint8)}
 HEAD = Head(7, b"\x01\x02")
 
 
@@ -87,11 +88,10 @@ async def test_a_disk_that_fails_keeps_the_one_before(
     def fails(_: int) -> None:
         raise OSError(number, "the disk")
 
-    monkeypatch.setattr(module.os, "fsync", fails)
+    monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(error):
         await snapshots.save(ANN, Head(9, b""), ARRAYS)
     monkeypatch.undo()
     found = await snapshots.load(ANN)
     assert found is not None
     assert found[0] == HEAD
-
