@@ -96,10 +96,13 @@ async def run(config: Config) -> None:
         services = await _services(config, stores, sessions, tokenizer, stack)
         server = Server(_server_settings(config), services)
         await server.start()
-        _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
-        await stop.wait()
-        _log.info("draining")
-        await server.drain(config.drain_grace)
+        try:
+            _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
+            await stop.wait()
+            _log.info("draining")
+        finally:
+            # Also when this task is cancelled: calls must not meet stores that are closed.
+            await server.drain(config.drain_grace)
     _log.info("stopped")
 
 

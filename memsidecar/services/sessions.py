@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memsidecar.domain.draft import Request
-from memsidecar.domain.errors import NotFound
+from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
 from memsidecar.domain.window import cut_window
@@ -39,7 +39,8 @@ class Sessions:
     ) -> Session:
         """A new session; its id is `session_id`, else the scope's session, else a new one. Raises AlreadyExists."""
         now = self._clock.now()
-        lasting = ttl if ttl is not None else expires_at - now if expires_at is not None else DEFAULT_TTL
+        asked = _lasting(expires_at, ttl, now)
+        lasting = DEFAULT_TTL if asked is None else asked
         session_id = session_id or scope.session or self._ids.new()
         session = Session(
             id=session_id,
@@ -71,7 +72,7 @@ class Sessions:
     ) -> Session:
         """Change labels or expiration; None leaves them. Raises NotFound, EtagMismatch."""
         now = self._clock.now()
-        lasting = ttl if ttl is not None else expires_at - now if expires_at is not None else None
+        lasting = _lasting(expires_at, ttl, now)
         sliding = None if lasting is None else expires_at is None
         expected = None if not etag else int(etag) if etag.isdecimal() else -1
         change = SessionChange(labels, lasting, sliding, expected)
@@ -135,3 +136,12 @@ class Sessions:
     def _count(self, message: Message, encoding: str = "") -> int:
         parts = [message.text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]
         return sum(self._tokenizer.count(part, encoding) for part in parts if part)
+
+
+def _lasting(expires_at: int | None, ttl: int | None, now: int) -> int | None:
+    """How long a session lives from now on; None when the caller does not say."""
+    if ttl is not None or expires_at is None:
+        return ttl
+    if expires_at <= now:
+        raise InvalidField("session.expire_time", "must be in the future")
+    return expires_at - now

@@ -26,6 +26,7 @@ from memsidecar.services.resident import Resident
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.doubles.runtime import CountedIds, PinnedClock
 from tests.doubles.wrapped_stores import SwitchedLedger
+from tests.session_servers import until
 
 ANN = Scope("acme", "ann")
 BEN = Scope("acme", "ben")
@@ -90,7 +91,7 @@ class Stack:
     def _committed(self, _: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
 
-    async def remember(self, scope: Scope, *texts: str | Draft, request: str = "", **kind: object) -> Remembered:
+    async def remember(self, scope: Scope, *texts: str | Draft, request: str = "") -> Remembered:
         drafts = [
             t if isinstance(t, Draft) else Draft(Fact(t), agent=scope.agent, session=scope.session) for t in texts
         ]
@@ -117,5 +118,12 @@ def stored(answer: Remembered) -> list[Memory]:
     return found
 
 
-def partition(scope: Scope) -> Partition:
-    return scope.partition
+async def writing(stack: Stack, who: Partition) -> None:
+    """Until the partition, which is loaded, has something to write."""
+    loaded = stack.residency.peek(who)
+    assert loaded is not None
+
+    async def begun() -> bool:
+        return not loaded.writer.idle
+
+    await until(begun)

@@ -137,7 +137,7 @@ async def test_closing_leaves_no_task_also_while_the_embedder_hangs(stack: Stack
         await asyncio.Event().wait()
         raise AssertionError
 
-    stack.embedder.embed = hangs  # type: ignore[method-assign]
+    stack.embedder.embed = hangs  # type: ignore[method-assign, assignment]
     await later(stack, ANN, "one")
     stack.backlog.start()
     stack.backlog.notice(WHO)

@@ -9,7 +9,7 @@ from memsidecar.domain.errors import AlreadyExists, EtagMismatch, InvalidField, 
 from memsidecar.domain.events import MemoryPurged
 from memsidecar.domain.memory import Fact, State
 from memsidecar.domain.recall import Filter, Tier
-from tests.services.stack import ANN, BEN, Stack, stored
+from tests.services.stack import ANN, BEN, Stack, stored, writing
 
 WHO = ANN.partition
 NO = Request()
@@ -155,8 +155,7 @@ async def test_a_purge_whose_caller_goes_away_still_drops_the_snapshot(stack: St
     assert await stack.hydration.save((await stack.residency.get(WHO)).resident)
     stack.ledger.gate.clear()
     purging = asyncio.create_task(stack.memories.delete(WHO, memory.id, "", True, "", NO))
-    while stack.residency._loaded[WHO].writer.idle:
-        await asyncio.sleep(0)
+    await writing(stack, WHO)
     purging.cancel()
     await asyncio.wait([purging])
     stack.ledger.gate.set()

@@ -15,8 +15,9 @@ from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
 from memsidecar.services import residency as module
 from memsidecar.services.resident import Resident
+from memsidecar.services.writing import Retired
 from tests.doubles.hash_embedder import HashEmbedder
-from tests.services.stack import ANN, BEN, Stack, said, stored
+from tests.services.stack import ANN, BEN, Stack, said, stored, writing
 
 WHO = ANN.partition
 
@@ -60,14 +61,13 @@ async def test_a_partition_with_pending_writes_stays(tmp_path: Path, embedder: H
     stack = await Stack.open(tmp_path, embedder, max_bytes=1)
     await stack.residency.get(WHO)
     stack.ledger.gate.clear()
-    writing = asyncio.create_task(stack.remember(ANN, "pending"))
-    while stack.residency._loaded[WHO].writer.idle:
-        await asyncio.sleep(0)
+    pending = asyncio.create_task(stack.remember(ANN, "pending"))
+    await writing(stack, WHO)
     await stack.residency.get(BEN.partition)
     await evictions(stack)
     assert stack.residency.peek(WHO) is not None
     stack.ledger.gate.set()
-    await writing
+    await pending
     await stack.close()
 
 
@@ -76,7 +76,7 @@ async def test_who_held_a_partition_that_left_writes_to_the_one_that_came(stack:
     held = await stack.residency.get(WHO)
     await evict(stack, ANN)
     await stack.remember(ANN, "two")
-    with pytest.raises(module.Retired):
+    with pytest.raises(Retired):
         await held.writer.submit(lambda _: [], Request())
     assert await stack.texts(ANN) == ["one", "two"]
 
@@ -202,15 +202,14 @@ async def test_closing_with_work_in_flight_writes_it(tmp_path: Path, embedder: H
     stack = await Stack.open(tmp_path, embedder)
     await stack.residency.get(WHO)
     stack.ledger.gate.clear()
-    writing = asyncio.create_task(stack.remember(ANN, "in flight"))
+    pending = asyncio.create_task(stack.remember(ANN, "in flight"))
     loading = asyncio.create_task(stack.residency.get(BEN.partition))
-    while stack.residency._loaded[WHO].writer.idle:
-        await asyncio.sleep(0)
+    await writing(stack, WHO)
     closing = asyncio.create_task(stack.residency.close())
     await asyncio.sleep(0)
     stack.ledger.gate.set()
     await closing
-    await asyncio.gather(writing, loading)
+    await asyncio.gather(pending, loading)
     assert stack.residency.count == 0
     assert (await stack.real_ledger.head(WHO)).revision == 1
     names = {task.get_name() for task in asyncio.all_tasks()}

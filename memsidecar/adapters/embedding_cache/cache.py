@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -97,7 +97,7 @@ class CachedEmbedder:
             found.update(await asyncio.shield(fetch))
         return np.stack([found[key] for key in keys])
 
-    def forget(self, texts: Sequence[str]) -> None:
+    def forget(self, texts: Iterable[str]) -> None:
         """Drops the vectors of these texts; those that are on their way are handed over but not kept."""
         for text in texts:
             key = _key(text[: self.max_chars])

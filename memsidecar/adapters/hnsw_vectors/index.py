@@ -149,7 +149,8 @@ class HnswVectorIndex:
 
     async def maintain(self) -> None:
         while self._maintaining is not None:
-            await asyncio.shield(self._maintaining)
+            # Not `await` on the future: one that is done would not let its callback run, which clears it.
+            await asyncio.wait([self._maintaining])
         if self._upkeep.due:
             self._maintaining = self._in_thread(self._upkeep.run)
             self._maintaining.add_done_callback(self._maintained)

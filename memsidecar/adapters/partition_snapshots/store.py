@@ -1,6 +1,7 @@
 """One folder a partition: `records` (a JSON line, then numpy arrays) and the vector index's own folder.
 
-A file is written beside, synced and renamed, and starts with the SHA-256 of its body: it is whole, or it is not used.
+A file is written beside, synced and renamed, and starts with the SHA-256 of all the rest: it is whole, or it is not
+used.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import logging
 import os
 import shutil
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from memsidecar.ports.snapshots import Arrays
 _log = logging.getLogger(__name__)
 
 # Raised when the arrays' layout or the tokens in them change: older snapshots are then ignored, and replaced.
-FORMAT = 1
+FORMAT = 2
 
 
 class SnapshotFiles:
@@ -55,17 +57,17 @@ class SnapshotFiles:
             with (self._folder(partition) / "records").open("rb") as file:
                 meta = json.loads(file.readline())
                 body = file.read()
+            if meta.pop("sha256") != _checksum(meta, body):
+                raise ValueError("the checksum does not fit")
             if meta["format"] != FORMAT or meta["partition"] != partition.name:
                 return None
-            if sha256(body).hexdigest() != meta["sha256"]:
-                raise ValueError("the checksum does not fit")
             arrays: dict[str, NDArray[Any]] = {}
             stream = io.BytesIO(body)
             for name in meta["arrays"]:
                 arrays[name] = np.load(stream, allow_pickle=False)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, AttributeError, EOFError) as error:
             _log.warning("a snapshot is not intact and is ignored", extra={"problem": str(error)})
             return None
         return Head(int(meta["revision"]), bytes.fromhex(meta["chain"])), arrays
@@ -80,14 +82,14 @@ class SnapshotFiles:
             "partition": partition.name,
             "revision": head.revision,
             "chain": head.chain.hex(),
-            "sha256": sha256(body.getbuffer()).hexdigest(),
             "arrays": list(arrays),
         }
+        header = json.dumps({**meta, "sha256": _checksum(meta, body.getbuffer())})
         fresh = folder / "records.new"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with fresh.open("wb") as file:
-                file.write(json.dumps(meta).encode() + b"\n")
+                file.write(header.encode() + b"\n")
                 file.write(body.getbuffer())
                 file.flush()
                 os.fsync(file.fileno())
@@ -97,3 +99,9 @@ class SnapshotFiles:
             if error.errno == errno.ENOSPC:
                 raise StoreFull("snapshots") from error
             raise StoreUnavailable("snapshots", "cannot be written") from error
+
+
+def _checksum(meta: Mapping[str, object], body: bytes | memoryview) -> str:
+    digest = sha256(json.dumps(meta, sort_keys=True).encode())
+    digest.update(body)
+    return digest.hexdigest()

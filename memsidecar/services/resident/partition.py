@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class Resident:
         self.columns = Columns()
         self.keywords = KeywordIndex()
         self.vectors = vectors
-        self.lookup = Lookup(lambda row: int(self._column("created")[row]))
+        self.lookup = Lookup(_created_in(self.columns))
         self.records = Records(partition, codec)
         self._has_vectors: set[int] = set()
         self._last_episode: dict[int, int] = {}
@@ -242,6 +242,7 @@ class Resident:
             return {n.split(".", 1)[1]: a for n, a in arrays.items() if n.startswith(prefix + ".")}
 
         self.columns = Columns.restore(part("columns"))
+        self.lookup = Lookup(_created_in(self.columns))
         self.keywords = KeywordIndex.restore(part("keywords"))
         self.records.restore(part("records"))
         self._has_vectors = set(arrays["has_vectors"].tolist())
@@ -251,3 +252,13 @@ class Resident:
             self.lookup.put(row, memory)
             self._note_due(row, memory)
         self.head = head
+
+
+def _created_in(columns: Columns) -> Callable[[int], int]:
+    """Not a method: a partition that holds on to itself would leave memory only when the collector comes by."""
+
+    def created(row: int) -> int:
+        times: Any = columns["created"]
+        return int(times[row])
+
+    return created

@@ -257,3 +257,14 @@ async def test_a_small_partition_is_small() -> None:
 def test_settings_that_cannot_work_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong)).split("_")[0]):
         HnswSettings(**wrong)
+
+
+async def test_maintenance_asked_for_just_when_one_has_ended_does_not_spin() -> None:
+    indexes = HnswVectorIndexes()
+    index = indexes.create(8)
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    index._maintaining = ended
+    ended.add_done_callback(index._maintained)
+    ended.set_result(None)  # done, and its callback has not run yet
+    await index.maintain()
+    await indexes.close()
