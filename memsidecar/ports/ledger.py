@@ -44,11 +44,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class StoredVectors:
-    """Vectors of one memory: float32 (chunks, dimensions), and the revision of the entry that brought them."""
+    """Vectors of one memory: float32 (chunks, dimensions)."""
 
     memory_id: str
     rows: Matrix
-    revision: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from memsidecar.domain.errors import LedgerDamaged
 from memsidecar.domain.events import Entry, MemoryPurged
 from memsidecar.domain.fold import apply
-from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import EventCodec, Head, Ledger, StoredVectors
 from memsidecar.ports.snapshots import Snapshots
@@ -45,15 +44,15 @@ class Hydration:
                 # Of another history (a ledger restored from a backup), or the ledger is damaged: without it, it shows.
                 await resident.vectors.close()
             else:
-                await self._load_vectors(resident, changed, everything=False)
+                await self._load_vectors(resident, changed)
                 if not purged:
                     return resident, resident.head.revision - saved_at
                 # A purge drops the snapshot; this time the process was killed in between.
                 await self._snapshots.drop(partition)
                 return resident, resident.head.revision
         resident = self._empty(partition)
-        changed, _ = await self._replay(resident)
-        await self._load_vectors(resident, changed, everything=True)
+        await self._replay(resident)
+        await self._load_vectors(resident, None)
         return resident, resident.head.revision
 
     async def save(self, resident: Resident) -> bool:
@@ -91,52 +90,39 @@ class Hydration:
         await asyncio.to_thread(resident.restore, arrays, head)
         return resident
 
-    async def _replay(self, resident: Resident) -> tuple[dict[str, int], bool]:
-        """Fold the entries after the resident's head; the ids that they are about, each with the revision that gave it
-        its present text, 0 when that is older; and whether one was purged."""
+    async def _replay(self, resident: Resident) -> tuple[list[str], bool]:
+        """Fold the entries after the resident's head; the ids that they are about, and whether one was purged."""
         purged = False
-        changed: dict[str, int] = {}
+        changed: dict[str, None] = {}
         while True:
             head = resident.head
             entries = await self._ledger.read(resident.partition, head.revision, PAGE, head.chain or None)
             if not entries:
-                return changed, purged
-            await asyncio.to_thread(_fold, resident, entries, changed)
+                return list(changed), purged
+            await asyncio.to_thread(_fold, resident, entries)
+            changed.update((entry.subject, None) for entry in entries)
             purged = purged or any(isinstance(entry.event, MemoryPurged) for entry in entries)
             # The chain of a page is checked by the ledger while it reads; only a snapshot's own chain is handed in.
             resident.head = Head(entries[-1].revision, b"")
 
-    async def _load_vectors(self, resident: Resident, changed: Mapping[str, int], *, everything: bool) -> None:
-        """Vectors of the changed memories, or of all, that the resident does not have yet."""
-        if everything:
+    async def _load_vectors(self, resident: Resident, changed: Sequence[str] | None) -> None:
+        """Vectors of the changed memories, or of all (None), that the resident does not have yet."""
+        if changed is None:
             stored = await self._ledger.vectors(resident.partition, self._space.model)
         else:
-            stored = await self._ledger.vectors_of(resident.partition, list(changed), self._space.model)
+            stored = await self._ledger.vectors_of(resident.partition, changed, self._space.model)
         if stored:
-            await asyncio.to_thread(_add_vectors, resident, stored, changed)
+            await asyncio.to_thread(_add_vectors, resident, stored)
 
 
-def _fold(resident: Resident, entries: Sequence[Entry], changed: dict[str, int]) -> None:
-    """Apply the entries; note in `changed` where a memory got its present text."""
+def _fold(resident: Resident, entries: Sequence[Entry]) -> None:
     for entry in entries:
-        changed.setdefault(entry.subject, 0)
-        if entry.event is None:
-            continue
-        delta = apply(entry.event)
-        if delta.put is not None:
-            known = resident.memory(delta.subject)
-            if known is None or (
-                known.body != delta.put.body and embedded_text(known.body) != embedded_text(delta.put.body)
-            ):
-                changed[delta.subject] = entry.revision
-        resident.apply(delta, None, entry.revision)
+        if entry.event is not None:
+            resident.apply(apply(entry.event), None, entry.revision)
 
 
-def _add_vectors(resident: Resident, stored: Sequence[StoredVectors], changed: Mapping[str, int]) -> None:
+def _add_vectors(resident: Resident, stored: Sequence[StoredVectors]) -> None:
     for vectors in stored:
         row = resident.lookup.rows.get(vectors.memory_id)
-        if row is None or resident.has_vectors(vectors.memory_id):
-            continue
-        # The ledger keeps the newest vectors that it was given; a text changed since without any is due.
-        if vectors.revision >= changed.get(vectors.memory_id, 0):
+        if row is not None and not resident.has_vectors(vectors.memory_id):
             resident.set_vectors(row, vectors.rows)

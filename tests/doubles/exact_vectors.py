@@ -57,7 +57,7 @@ class ExactVectors:
     async def maintain(self) -> None:
         """Nothing is put off."""
 
-    async def save(self, folder: Path) -> None:
+    async def save(self, folder: Path, mark: int = 0) -> None:
         """Snapshots are the real index's own matter."""
 
     async def close(self) -> None:

@@ -30,7 +30,10 @@ class NaivePartition:
                 self.vectors.pop(delta.subject, None)
             self.memories[delta.subject] = delta.put
         if delta.vectors is not None and delta.subject in self.memories:
-            self.vectors[delta.subject] = delta.vectors
+            if len(delta.vectors.rows):
+                self.vectors[delta.subject] = delta.vectors
+            else:
+                self.vectors.pop(delta.subject, None)
 
     def _live(self) -> list[Memory]:
         return [m for m in self.memories.values() if m.state is not State.DELETED]

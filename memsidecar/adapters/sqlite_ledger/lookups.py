@@ -82,7 +82,7 @@ def _stored(rows: Iterable[Row], partition: Partition) -> Sequence[StoredVectors
             if blob is None or len(blob) != 4 * dimensions * count:
                 raise EntryError("vectors of another size than recorded")
             numbers = np.frombuffer(blob, dtype=np.float32).reshape(count, dimensions)
-            found.append(StoredVectors(memory, numbers, revision))
+            found.append(StoredVectors(memory, numbers))
     except EntryError as broken:
         raise LedgerDamaged(partition.name, at) from broken
     return found
