@@ -17,7 +17,6 @@ from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
 from memsidecar.adapters.kuzu_graph import KuzuGraph
 from memsidecar.adapters.local_models import PROVIDERS, local_embedder
-from memsidecar.adapters.openai_models import OpenAIEmbedder, OpenAISettings
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
@@ -154,6 +153,9 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
         await local.load()
         return local, local.model, local.dimensions
     if settings.provider == "openai":
+        # Its library is a third of everything that a start loads.
+        from memsidecar.adapters.openai_models import OpenAIEmbedder, OpenAISettings
+
         remote = OpenAIEmbedder(
             OpenAISettings(
                 model=settings.model,

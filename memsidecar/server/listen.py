@@ -11,11 +11,13 @@ from typing import Final
 
 import grpc
 
+from memsidecar.domain.errors import SidecarError
+
 # sockaddr_un holds 108 bytes, the closing NUL among them.
 _MAX_SOCKET_PATH: Final = 107
 
 
-class CannotListen(Exception):
+class CannotListen(SidecarError):
     """An address that cannot be bound; the message says what to change."""
 
 

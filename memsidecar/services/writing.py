@@ -49,6 +49,9 @@ class _Waiting:
     revision: int = 0
 
 
+_Refused = tuple[_Waiting, SidecarError]
+
+
 class PartitionWriter:
     """Serialises the writes of one partition. Runs a task only while there is something to write."""
 
@@ -106,7 +109,9 @@ class PartitionWriter:
     async def _write(self, batch: list[_Waiting]) -> None:
         try:
             while batch:
-                decided, rest = self._decide(batch)
+                decided, refused, rest = self._decide(batch)
+                for waiting, error in refused:
+                    await self._refuse(waiting, error)
                 batch = rest + await self._append(decided)
         except SidecarError as error:
             _fail(batch, error)
@@ -114,22 +119,23 @@ class PartitionWriter:
             _fail(batch, error)
             raise
 
-    def _decide(self, batch: list[_Waiting]) -> tuple[list[_Waiting], list[_Waiting]]:
+    def _decide(self, batch: list[_Waiting]) -> tuple[list[_Waiting], list[_Refused], list[_Waiting]]:
         """Decide commands in order, each on top of the ones before; what does not fit is left for the next round."""
         view = Overlay(self._resident)
         now = self._clock.now()
         decided: list[_Waiting] = []
+        refused: list[_Refused] = []
         seen: dict[str, _Waiting] = {}
         events = 0
         for index, waiting in enumerate(batch):
             request_id = waiting.request.request_id
             if events >= MAX_EVENTS or request_id in seen:
-                return decided, batch[index:]
+                return decided, refused, batch[index:]
             decision = Decision.on(view, self._resident.partition, now, self._ids.new, waiting.request)
             try:
                 waiting.results = tuple(waiting.command(decision))
             except SidecarError as error:
-                _set_error(waiting.future, error)
+                refused.append((waiting, error))
                 continue
             waiting.events = decision.events
             for event in waiting.events:
@@ -138,7 +144,17 @@ class PartitionWriter:
             if request_id:
                 seen[request_id] = waiting
             decided.append(waiting)
-        return decided, []
+        return decided, refused, []
+
+    async def _refuse(self, waiting: _Waiting, error: SidecarError) -> None:
+        """The command's own error, unless it is a repeated request: what a first one has done (a purge, a new etag, an id
+        taken) makes a second one fail, and yet it gets the first answer."""
+        request_id = waiting.request.request_id
+        known = await self._ledger.find_request(self._resident.partition, request_id) if request_id else None
+        if known is None:
+            _set_error(waiting.future, error)
+        else:
+            await self._answer_known([waiting], {request_id: known})
 
     async def _append(self, decided: list[_Waiting]) -> list[_Waiting]:
         """Commit, apply, answer. Returns the commands that must be decided again."""
