@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 
-from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.errors import LedgerDamaged, SidecarError
 from memsidecar.domain.events import Entry
 from memsidecar.domain.fold import apply
 from memsidecar.ports.graph import GraphChange, GraphStore
@@ -39,6 +39,7 @@ class GraphProjector:
         self._task: asyncio.Task[None] | None = None
         self._closing = False
         self._hurry = asyncio.Event()
+        self._damaged: set[str] = set()
 
     @property
     def lag(self) -> int:
@@ -131,7 +132,11 @@ class GraphProjector:
         if entries is None:
             # Order: the flag first. What is committed during the read is then in the backlog, or in what is read.
             self._behind = False
-            entries = list(await self._ledger.tail(self._applied, BATCH))
+            try:
+                entries = list(await self._ledger.tail(self._applied, BATCH))
+            except LedgerDamaged as error:
+                self._pass_over(error)
+                return
             if len(entries) == BATCH:
                 self._behind = True
                 self._backlog.clear()
@@ -141,12 +146,22 @@ class GraphProjector:
         changes = [
             GraphChange(entry.position, entry.partition, apply(entry.event))
             for entry in entries
-            if entry.event is not None
+            if entry.event is not None and entry.partition.name not in self._damaged
         ]
         last = entries[-1].position
         if changes:
             await self._graph.apply(changes)
         self._applied = max(self._applied, last)
+
+    def _pass_over(self, error: LedgerDamaged) -> None:
+        """Go past an entry that cannot be trusted, so that it does not keep the other partitions' graph behind. Its own
+        partition is not followed any further: what comes after may build on what is lost."""
+        name = error.metadata["partition"]
+        if name not in self._damaged:
+            _log.error("the graph leaves out a partition", extra={"problem": str(error)})
+            self._damaged.add(name)
+        self._behind = True
+        self._applied += 1
 
     def _take(self) -> list[Entry] | None:
         """The next entries without a gap, or None when they must be read from the ledger."""
