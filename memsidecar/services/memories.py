@@ -149,6 +149,7 @@ class Memories:
         if purge:
             # A snapshot holds the words; the ledger is enough to build another.
             await self._snapshots.drop(partition)
+            return Written(None, answer.revision)
         return self._written(partition, answer)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
@@ -172,10 +173,12 @@ class Memories:
         return memory if state is memory.state else replace(memory, state=state)
 
     def _written(self, partition: Partition, answer: Answer) -> Written:
-        (result,) = answer.results or (None,)
+        (result,) = answer.results
         if isinstance(result, SidecarError):
             raise result
+        if result is None:
+            raise NotFound("the memory of this request (purged since)")
         loaded = self._residency.peek(partition)
         if loaded is not None and loaded.resident.due:
             self._backlog.notice(partition)
-        return Written(result.memory if result is not None else None, answer.revision)
+        return Written(result.memory, answer.revision)
