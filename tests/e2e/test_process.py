@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from memsidecar_client import AsyncMemsidecar, Memsidecar, Unavailable
-from tests.e2e.process import CLIENT_VECTORS, Launch, gone, run, session_server, until
+from tests.e2e.process import Launch, flags, gone, run, session_server, until
 from tests.e2e.story import answers, tell
 
 
@@ -19,11 +19,10 @@ def test_second_process_on_a_data_directory_is_refused_and_harms_nothing(launch:
     with Memsidecar(sidecar.target, user="ann") as client:
         tell(client)
         before = answers(client)
-        flags = [f"--{key}={value}" for key, value in CLIENT_VECTORS.items()]
         # The same socket, too: it must not be taken over by the one that is refused.
         address = [f"--data-dir={sidecar.data_dir}", f"--listen.socket={sidecar.socket}", "--health.port=0"]
         for command in (["serve"], ["verify"], ["verify", "--repair"]):
-            second = run(*command, *address, *flags)
+            second = run(*command, *address, *flags())
             assert second.code == 75
             assert f"{sidecar.data_dir} is in use by process {sidecar.pid} " in second.err
             assert "Traceback" not in second.err
@@ -91,8 +90,7 @@ def test_anything_but_a_socket_at_its_path_is_a_clear_error(launch: Launch, tmp_
     else:
         (tmp_path / "precious").write_text("precious")
         path.symlink_to(tmp_path / "precious")
-    flags = [f"--{key}={value}" for key, value in CLIENT_VECTORS.items()]
-    refused = run("serve", f"--data-dir={tmp_path / 'data'}", f"--listen.socket={path}", "--health.port=0", *flags)
+    refused = run("serve", f"--data-dir={tmp_path / 'data'}", f"--listen.socket={path}", "--health.port=0", *flags())
     assert refused.code == 1
     assert f"{path} exists and is not a socket" in refused.err
     assert "Traceback" not in refused.err
