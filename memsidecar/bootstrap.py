@@ -150,7 +150,7 @@ async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
 
 
 async def _open_graph(config: Config) -> KuzuGraph:
-    """The graph; a new one when the old one cannot be opened, which is then kept beside it and made again from the ledger.
+    """The graph; a new one when the old one cannot be opened, which is kept beside it and made again from the ledger.
 
     Nobody else owns this data directory, so whoever holds a lock on the graph only looks, or has been forgotten: not a
     reason to wait, and what is moved stays theirs.

@@ -147,8 +147,8 @@ class PartitionWriter:
         return decided, refused, []
 
     async def _refuse(self, waiting: _Waiting, error: SidecarError) -> None:
-        """The command's own error, unless it is a repeated request: what a first one has done (a purge, a new etag, an id
-        taken) makes a second one fail, and yet it gets the first answer."""
+        """The command's own error, unless the request is a repeated one: what the first has done (a purge, a new etag,
+        an id taken) makes the second fail, and yet it gets the first answer."""
         request_id = waiting.request.request_id
         known = await self._ledger.find_request(self._resident.partition, request_id) if request_id else None
         if known is None:

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 from memsidecar_client import AsyncMemsidecar
+
 from tests.crash.model import Content, content_of
 from tests.crash.writers import WritingClient
 from tests.e2e.process import CLEAN, CLIENT_VECTORS, verify

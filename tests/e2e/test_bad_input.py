@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import grpc
-from google.protobuf.descriptor import MethodDescriptor
 
 from memsidecar.v1.info_service_pb2 import GetServerInfoRequest
 from tests.e2e.process import Launch
@@ -37,6 +36,10 @@ async def _problem(channel: grpc.aio.Channel, case: Case) -> list[str]:
     refusal = answer.refusal
     if refusal is not None and (refusal.code in _NEVER or not refusal.reason):
         return [f"{case}: {refusal.code} {refusal.message}"]
-    if case.must_refuse and not answer.names(case.field) and (refusal is None or refusal.reason != "RESOURCE_NOT_FOUND"):
+    if (
+        case.must_refuse
+        and not answer.names(case.field)
+        and (refusal is None or refusal.reason != "RESOURCE_NOT_FOUND")
+    ):
         return [f"{case}: {refusal.fields if refusal else answer.item_errors or 'accepted'}"[:300]]
     return []

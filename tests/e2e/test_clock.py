@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from memsidecar_client import Fact, Memory, MemoryOrder, Memsidecar, Message, Role
+
 from tests.e2e.process import CLEAN, Launch, verify
 from tests.e2e.story import vector
 

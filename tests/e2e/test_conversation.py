@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-
 from memsidecar_client import (
     Fact,
     HitFound,
@@ -21,6 +20,7 @@ from memsidecar_client import (
     TierOutcome,
     WriteWait,
 )
+
 from tests.e2e.process import CLEAN, Launch, verify
 from tests.e2e.story import ALL, answers, tell, vector
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memsidecar_client import Memsidecar, ResourceExhausted, Unavailable
+
 from tests.e2e.process import CLEAN, Launch, until, verify
 from tests.e2e.story import ALL, answers, tell, vector
 from tests.e2e.volume import small_volume
@@ -32,8 +33,7 @@ def test_full_disk_refuses_writes_and_loses_nothing(launch: Launch, tmp_path: Pa
                 try:
                     done = client.remember(text, embedding=vector(text), user="bob")
                 except ResourceExhausted as error:
-                    assert error.retry_after
-                    return error.reason
+                    return error.reason if error.retry_after else "no RetryInfo"
                 acknowledged[done.memories[0].name] = done.memories[0].text
                 return ""
 

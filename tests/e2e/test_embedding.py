@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from memsidecar_client import AsyncMemsidecar, Fact, FailedPrecondition, Filter, Tier, TierOutcome, WriteWait
 
-from memsidecar_client import AsyncMemsidecar, FailedPrecondition, Fact, Filter, Tier, TierOutcome, WriteWait
 from tests.doubles.embedding_server import EmbeddingServer, Json, Reply, embedding_server
 from tests.e2e.process import CLEAN, Launch, verify
 from tests.e2e.story import ALL, QUESTIONS, TURNS, vector

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
 from memsidecar_client import Memsidecar
+
 from tests.e2e.damage import flip_bits, truncate
 from tests.e2e.process import CLEAN, Launch, verify
 from tests.e2e.story import answers, tell

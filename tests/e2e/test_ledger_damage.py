@@ -12,9 +12,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from memsidecar_client import DataLoss, Memsidecar, Message, Role
+
 from tests.e2e.damage import ALTERATIONS, ledger_of
 from tests.e2e.process import CLEAN, Launch, until, verify
 from tests.e2e.story import answers, tell, vector
@@ -37,9 +36,7 @@ def _refused(call: Callable[[], object]) -> DataLoss | None:
     try:
         call()
     except DataLoss as error:
-        assert error.reason == "LEDGER_DAMAGED"
-        assert "memsidecar verify" in str(error)
-        return error
+        return error if error.reason == "LEDGER_DAMAGED" and "memsidecar verify" in str(error) else None
     return None
 
 
@@ -97,7 +94,7 @@ def test_a_snapshot_hides_no_damage_for_long(launch: Launch) -> None:
     for _ in range(2):
         sidecar.start()
         with Memsidecar(sidecar.target, user="ann") as client:
-            served = []
+            served: list[str] = []
 
             def look(client: Memsidecar = client, served: list[str] = served) -> bool:
                 error = _refused(lambda: served.append(client.get_memory(name).text))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-
 from memsidecar_client import AsyncMemsidecar, Fact, MemoryOrder
+
 from tests.e2e.process import Launch
-
-
 
 
 async def test_1001_memories_are_listed_once_each_while_others_write_and_delete(launch: Launch) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-
 from memsidecar_client import AsyncMemsidecar, Memsidecar, Unavailable
+
+from tests import session_servers
 from tests.e2e.process import Launch, flags, gone, run, session_server, until
 from tests.e2e.story import answers, tell
 
@@ -37,8 +38,11 @@ async def test_sigterm_lets_running_calls_finish_and_leaves_nothing_behind(launc
     async with AsyncMemsidecar(sidecar.target, user="ann") as client:
         async with client.remember_stream() as stream:
             await stream.send(["said before the signal"])
-            while not [m async for m in client.list_memories()]:
-                await asyncio.sleep(0.01)
+
+            async def is_stored() -> bool:
+                return bool([m async for m in client.list_memories()])
+
+            await session_servers.until(is_stored)
             sidecar.terminate()
             await _refused(sidecar.target)
             await stream.send(["said after the signal"])
@@ -58,12 +62,15 @@ async def test_sigterm_lets_running_calls_finish_and_leaves_nothing_behind(launc
 async def _refused(target: str) -> None:
     """Returns when a draining sidecar takes no new call."""
     async with AsyncMemsidecar(target, user="ann", wait_for_ready=False) as other:
-        while True:
+
+        async def is_refused() -> bool:
             try:
                 await other.server_info(timeout=5)
             except Unavailable:
-                return
-            await asyncio.sleep(0.01)
+                return True
+            return False
+
+        await session_servers.until(is_refused)
 
 
 def test_sigkill_leaves_a_socket_and_the_next_start_takes_it(launch: Launch) -> None:

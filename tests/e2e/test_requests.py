@@ -6,7 +6,6 @@ import asyncio
 import uuid
 
 import pytest
-
 from memsidecar_client import (
     AsyncMemsidecar,
     Fact,
@@ -18,6 +17,7 @@ from memsidecar_client import (
     NotFound,
     Role,
 )
+
 from tests.e2e.process import CLEAN, Launch, verify
 
 
@@ -51,13 +51,12 @@ def test_repeated_after_a_kill_a_request_gets_its_first_answer(launch: Launch) -
 
         # What an answer was about may be gone by now: then that is what is said.
         client.delete_memory(first.memory.name, purge=True)
-        for repeated in (
-            lambda: client.create_memory(Fact("to be changed"), memory_id="a", request_id=ids[0]),
-            lambda: client.update_memory(etag, fields=["fact.statement"], request_id=ids[1]),
-            lambda: client.undelete_memory(first.memory.name, request_id=ids[3]),
-        ):
-            with pytest.raises(NotFound):
-                repeated()
+        with pytest.raises(NotFound):
+            client.create_memory(Fact("to be changed"), memory_id="a", request_id=ids[0])
+        with pytest.raises(NotFound):
+            client.update_memory(etag, fields=["fact.statement"], request_id=ids[1])
+        with pytest.raises(NotFound):
+            client.undelete_memory(first.memory.name, request_id=ids[3])
 
 
 def test_other_content_under_a_known_id_is_refused(launch: Launch) -> None:
