@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from memsidecar import __version__
-from memsidecar.adapters.data_directory import DataDirectory
+from memsidecar.adapters.data_directory import DataDirectory, set_aside
 from memsidecar.adapters.embedding_cache import CachedEmbedder
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
 from memsidecar.adapters.kuzu_graph import KuzuGraph
 from memsidecar.adapters.local_models import PROVIDERS, local_embedder
-from memsidecar.adapters.openai_models import OpenAIEmbedder, OpenAISettings
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
@@ -25,6 +26,7 @@ from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config
+from memsidecar.domain.errors import StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.ranking import Profile
@@ -50,6 +52,8 @@ from memsidecar.services.verification import Verification
 _log = logging.getLogger(__name__)
 
 MEBIBYTE = 1 << 20
+# The graph leaves the rest of the volume to the ledger: this much, and an eighth of a small one.
+GRAPH_LEAVES_FREE = 256 * MEBIBYTE
 # The interpreter hands the GIL on after this long (its default is 5 ms): a thread that embeds or decodes must not make
 # the event loop wait longer than a recall takes.
 SWITCH_INTERVAL = 0.001
@@ -131,7 +135,7 @@ async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     codec = ProtobufEventCodec()
     ledger = await SqliteLedger.open(config.data_dir, codec)
     stack.push_async_callback(ledger.close)
-    graph = await KuzuGraph.open(config.data_dir / "graph", config.graph.engine, config.graph.buffer_pool_mb * MEBIBYTE)
+    graph = await _open_graph(config)
     stack.push_async_callback(graph.close)
     if graph.rebuilt:
         _log.warning("the graph was set aside and is rebuilt from the ledger", extra={"reason": graph.rebuilt})
@@ -149,6 +153,38 @@ async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     return Stores(ledger, codec, graph, projector, indexes, snapshots, space)
 
 
+async def _open_graph(config: Config) -> KuzuGraph:
+    """The graph; a new one when the old one cannot be opened, which is kept beside it and made again from the ledger.
+
+    Nobody else owns this data directory, so whoever holds a lock on the graph only looks, or has been forgotten: not a
+    reason to wait, and what is moved stays theirs.
+    """
+    folder = config.data_dir / "graph"
+    volume = shutil.disk_usage(config.data_dir)
+    open_graph = partial(
+        KuzuGraph.open,
+        folder,
+        config.graph.engine,
+        config.graph.buffer_pool_mb * MEBIBYTE,
+        min_free_bytes=min(GRAPH_LEAVES_FREE, volume.total // 8),
+    )
+    try:
+        return await open_graph()
+    except StoreUnavailable as error:
+        if not folder.exists():
+            raise
+        aside = set_aside(folder)
+        try:
+            graph = await open_graph()
+        except StoreUnavailable:
+            # Then it is not these files: a full disk, say.
+            shutil.rmtree(folder, ignore_errors=True)
+            aside.rename(folder)
+            raise error from None
+        _log.warning("the graph was set aside and is rebuilt", extra={"reason": str(error), "kept": aside.name})
+        return graph
+
+
 async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedder | None, str, int]:
     """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors."""
     settings = config.embedding
@@ -158,6 +194,9 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
         await local.load()
         return local, local.model, local.dimensions
     if settings.provider == "openai":
+        # Its library is a third of everything that a start loads.
+        from memsidecar.adapters.openai_models import OpenAIEmbedder, OpenAISettings
+
         remote = OpenAIEmbedder(
             OpenAISettings(
                 model=settings.model,

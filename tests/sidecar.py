@@ -28,6 +28,7 @@ class Sidecar:
         self.socket = Path(self._socket_dir.name) / "s"
         self.log_path = data_dir.with_name(data_dir.name + ".log")
         self._settings = {"listen.socket": str(self.socket), "health.port": "0", **(settings or {})}
+        self.program = [sys.executable, "-m", "memsidecar"]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -41,8 +42,8 @@ class Sidecar:
 
     def start(self, wait: bool = True) -> None:
         """Start the process; with `wait`, return when it answers. Raises RuntimeError with its log when it dies."""
-        flags = [part for key, value in self._settings.items() for part in (f"--{key}", value)]
-        command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self.data_dir), *flags]
+        flags = [part for key, value in self._settings.items() for part in (f"--{key.replace('_', '-')}", value)]
+        command = [*self.program, "serve", "--data-dir", str(self.data_dir), *flags]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMSIDECAR_")}
         environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), environment.get("PYTHONPATH", "")))
         log: IO[bytes]

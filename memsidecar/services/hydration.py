@@ -21,6 +21,9 @@ _log = logging.getLogger(__name__)
 PAGE = 2_000
 # Entries folded since the last snapshot that make a new one worth writing: about half a second of replay.
 SNAPSHOT_AFTER = 5_000
+# A proof in the background: pages of some 10 ms, and pauses that leave nine tenths of the time to others.
+PROOF_PAGE = 500
+PROOF_PAUSE = 9.0
 
 
 class Hydration:
@@ -67,6 +70,17 @@ class Hydration:
         await resident.vectors.save(self._snapshots.vectors_folder(resident.partition), head.revision)
         await self._snapshots.save(resident.partition, head, arrays)
         return True
+
+    async def prove(self, partition: Partition, revision: int) -> None:
+        """Check every entry up to a revision, unhurried. Raises LedgerDamaged, StoreUnavailable."""
+        after, loop = 0, asyncio.get_running_loop()
+        while after < revision:
+            began = loop.time()
+            entries = await self._ledger.read(partition, after, PROOF_PAGE)
+            if not entries:
+                raise LedgerDamaged(partition.name, after + 1)
+            after = entries[-1].revision
+            await asyncio.sleep(PROOF_PAUSE * (loop.time() - began))
 
     def _empty(self, partition: Partition) -> Resident:
         return Resident(partition, self._codec, self._indexes.create(self._space.dimensions), self._space.model)

@@ -48,6 +48,7 @@ class GraphProjector:
         self._progress = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._closing = False
+        self._damaged: set[str] = set()
 
     @property
     def lag(self) -> int:
@@ -174,11 +175,7 @@ class GraphProjector:
             try:
                 entries = list(await self._ledger.tail(self._applied, BATCH))
             except LedgerDamaged as error:
-                # Its partition is not served either, and the others must not wait for it. The damaged entry is at the
-                # next position, or at one of those after it when entries are missing.
-                _log.error("an entry is left out of the graph", extra={"problem": str(error)})
-                self._behind = True
-                self._applied += 1
+                self._pass_over(error)
                 return
             if len(entries) == BATCH:
                 self._behind = True
@@ -189,12 +186,22 @@ class GraphProjector:
         changes = [
             GraphChange(entry.position, entry.partition, apply(entry.event))
             for entry in entries
-            if entry.event is not None
+            if entry.event is not None and entry.partition.name not in self._damaged
         ]
         last = entries[-1].position
         if changes:
             await self._graph.apply(changes)
         self._applied = max(self._applied, last)
+
+    def _pass_over(self, error: LedgerDamaged) -> None:
+        """Go past an entry that cannot be trusted, so that it does not keep the other partitions' graph behind. Its own
+        partition is not followed any further: what comes after may build on what is lost."""
+        name = error.metadata["partition"]
+        if name not in self._damaged:
+            _log.error("the graph leaves out a partition", extra={"problem": str(error)})
+            self._damaged.add(name)
+        self._behind = True
+        self._applied += 1
 
     def _take(self) -> list[Entry] | None:
         """The next entries without a gap, or None when they must be read from the ledger."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.draft import Request
-from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.errors import LedgerDamaged, SidecarError
 from memsidecar.domain.events import Entry, MemoryPurged
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Ledger
@@ -61,6 +61,8 @@ class Residency:
         self._loaded: dict[Partition, Loaded] = {}
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
         self._evicting: set[asyncio.Task[None]] = set()
+        self._proving: set[asyncio.Task[None]] = set()
+        self._damaged: dict[Partition, int] = {}
         self._nbytes = 0
 
     @property
@@ -79,6 +81,8 @@ class Residency:
             self._loaded[partition] = loaded  # newest last: the order is the order of use
             loaded.leaving = False
             return loaded
+        if partition in self._damaged:
+            raise LedgerDamaged(partition.name, self._damaged[partition])
         task = self._loading.get(partition)
         if task is None:
             task = asyncio.create_task(self._load(partition), name="hydration")
@@ -111,7 +115,9 @@ class Residency:
 
     async def close(self) -> None:
         """Finish writing, and snapshot what would take long to load."""
-        for task in list(self._loading.values()):
+        for proof in self._proving:
+            proof.cancel()
+        for task in [*self._loading.values(), *self._proving]:
             await asyncio.wait([task])
         for loaded in list(self._loaded.values()):
             await loaded.writer.finish()
@@ -126,6 +132,8 @@ class Residency:
         loaded = Loaded(resident, writer, unsaved, resident.nbytes)
         self._loaded[partition] = loaded
         self._nbytes += loaded.nbytes
+        if (covered := resident.head.revision - unsaved) > 0:
+            self._prove_later(partition, covered)
         self._tend(loaded)
         self._evict_surplus()
         return loaded
@@ -134,6 +142,30 @@ class Residency:
         self._loading.pop(partition, None)
         if not task.cancelled():
             task.exception()  # seen, even when everybody who asked is gone
+
+    def _prove_later(self, partition: Partition, covered: int) -> None:
+        """What a snapshot spared reading is read all the same, in the background: a snapshot, true as it is, must not
+        hide for ever that the ledger under it has been damaged."""
+        task = asyncio.create_task(self._prove(partition, covered), name="ledger-proof")
+        self._proving.add(task)
+        task.add_done_callback(self._proving.discard)
+
+    async def _prove(self, partition: Partition, covered: int) -> None:
+        try:
+            await self._hydration.prove(partition, covered)
+        except LedgerDamaged as error:
+            _log.error("a partition is taken out of service", extra={"problem": str(error)})
+            self._damaged[partition] = int(error.metadata["revision"])
+            # Without a snapshot: the one that is there may be the last good copy.
+            if (loaded := self._loaded.pop(partition, None)) is not None:
+                self._nbytes -= loaded.nbytes
+                await loaded.writer.finish()
+                loaded.writer.retire()
+                if loaded.tending is not None:
+                    await asyncio.wait([loaded.tending])
+                await loaded.resident.vectors.close()
+        except SidecarError as error:
+            _log.warning("a partition's ledger could not be proved", extra={"problem": str(error)})
 
     async def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self._notify(resident, entries)

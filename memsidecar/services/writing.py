@@ -64,6 +64,9 @@ class _Waiting:
     revision: int = 0
 
 
+_Refused = tuple[_Waiting, SidecarError]
+
+
 class PartitionWriter:
     """Serialises the writes of one partition. Runs a task only while there is something to write.
 
@@ -144,25 +147,31 @@ class PartitionWriter:
             if self._retired:
                 _fail(batch, Retired())
                 return
-            decided, rest = await self._decide(batch)
+            decided, refused, rest = await self._decide(batch)
+            for waiting, error in refused:
+                await self._refuse(waiting, error)
             batch = await self._append(decided) + rest
 
-    async def _decide(self, batch: list[_Waiting]) -> tuple[list[_Waiting], list[_Waiting]]:
+    async def _decide(self, batch: list[_Waiting]) -> tuple[list[_Waiting], list[_Refused], list[_Waiting]]:
         """Decide commands in order, each on top of the ones before; what does not fit is left for the next round."""
         view = Overlay(self._resident)
         now = self._clock.now()
         decided: list[_Waiting] = []
+        refused: list[_Refused] = []
         seen: set[str] = set()
         events = 0
         turn = _Turn()
         for index, waiting in enumerate(batch):
             request_id = waiting.request.request_id
             if events >= MAX_EVENTS or request_id in seen:
-                return decided, batch[index:]
+                return decided, refused, batch[index:]
             await turn.give()
             decision = Decision.on(view, self._resident.partition, now, self._ids.new, waiting.request)
             try:
                 waiting.results = tuple(waiting.command(decision))
+            except SidecarError as error:
+                refused.append((waiting, error))
+                continue
             except Exception as error:  # whatever it is, it is this caller's alone
                 _set_error(waiting.future, error)
                 continue
@@ -173,7 +182,20 @@ class PartitionWriter:
             if request_id:
                 seen.add(request_id)
             decided.append(waiting)
-        return decided, []
+        return decided, refused, []
+
+    async def _refuse(self, waiting: _Waiting, error: SidecarError) -> None:
+        """The command's own error, unless the request is a repeated one: what the first has done (a purge, a new etag,
+        an id taken) makes the second fail, and yet it gets the first answer."""
+        request_id = waiting.request.request_id
+        try:
+            known = await self._ledger.find_request(self._resident.partition, request_id) if request_id else None
+        except SidecarError:
+            known = None  # the command's error is true all the same
+        if known is None:
+            _set_error(waiting.future, error)
+        else:
+            await self._answer_known([waiting], {request_id: known})
 
     async def _append(self, decided: list[_Waiting]) -> list[_Waiting]:
         """Commit, apply, answer. Returns the commands that must be decided again."""

@@ -46,6 +46,12 @@ class Launch:
             sidecar.close()
 
 
+def flags(settings: Mapping[str, str] | None = None) -> list[str]:
+    """The command line's words for the settings of `Launch`."""
+    chosen = {**CLIENT_VECTORS, **(settings or {})}
+    return [f"--{key.replace('_', '-')}={value}" for key, value in chosen.items()]
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a command ended."""
@@ -75,8 +81,7 @@ class Verified:
 
 def verify(data: Path, settings: Mapping[str, str] | None = None, *more: str) -> Verified:
     """`memsidecar verify` on a directory that no process uses."""
-    flags = [f"--{key}={value}" for key, value in {**CLIENT_VECTORS, **(settings or {})}.items()]
-    ran = run("verify", "--json", f"--data-dir={data}", *flags, *more)
+    ran = run("verify", "--json", f"--data-dir={data}", *flags(settings), *more)
     assert ran.code in (0, 1), ran.err
     rows = json.loads(ran.out)["findings"]
     return Verified(ran.code, tuple((row["store"], row["partition"], row["problem"]) for row in rows))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from memsidecar_client import (
+    Body,
     Entity,
     Episode,
     Fact,
@@ -56,7 +57,7 @@ def tell(client: Memsidecar, vectors: bool = True) -> list[Memory]:
     told = client.remember_many(items, session="s1")
     assert not told.failures
     ben = client.create_memory(Entity("Ben", "person", ("Benjamin",), "Ann's brother"), memory_id="ben").memory
-    bodies = (
+    bodies: tuple[Body, ...] = (
         Fact("Ben works as a nurse", subject=ben.name, predicate="occupation", object_text="nurse"),
         Preference("Ann prefers window seats", "seat", "window", 0.9),
         Procedure("How Ann brews tea", "tea", ("heat to 80 °C", "wait 3 minutes")),
@@ -87,12 +88,14 @@ class Answers:
 
 
 def answers(client: Memsidecar, vectors: bool = True) -> Answers:
-    """Lists, gets, histories, and the hits of every question with their scores, asked at a fixed time."""
+    """The list, the newest 250 one by one with their histories, and the hits of every question with their scores, asked
+    at a fixed time."""
     memories = tuple(client.list_memories(ALL, page_size=1000))
-    assert client.get_memories(memory.name for memory in memories) == memories
+    few = memories[-250:]
+    assert client.get_memories(memory.name for memory in few) == few
     histories = tuple(
         (memory.name, int(revision.change), revision.snapshot)
-        for memory in memories
+        for memory in few
         for revision in client.memory_history(memory.name)
     )
     recalls = []

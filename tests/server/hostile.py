@@ -5,8 +5,10 @@ Works against any server that a channel reaches: `attack` sends one case and say
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -312,8 +314,13 @@ async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
     call: Any
     try:
         if case.descriptor.client_streaming:
-            call = channel.stream_unary(case.method, None, output)
-            response = await call(_stream(case))
+            call = channel.stream_unary(case.method, None, output)()
+            # The server may refuse before it has everything: its reason comes with the answer, not from `write`.
+            with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                async for message in _stream(case):
+                    await call.write(message)
+                await call.done_writing()
+            response = await call
             return Answer(None, tuple(failure.error.message for failure in response.failures))
         if case.descriptor.server_streaming:
             call = channel.unary_stream(case.method, None, output)

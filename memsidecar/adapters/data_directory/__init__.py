@@ -1,5 +1,6 @@
 """One process at a time owns the data directory."""
 
+from memsidecar.adapters.data_directory.aside import set_aside
 from memsidecar.adapters.data_directory.directory import FORMAT, DataDirectory, owner_of
 
-__all__ = ["FORMAT", "DataDirectory", "owner_of"]
+__all__ = ["FORMAT", "DataDirectory", "owner_of", "set_aside"]

@@ -10,10 +10,13 @@ from memsidecar.domain.draft import Request
 
 
 def request_of(message: Any, actor: str = "") -> Request:
-    """The request's id with a digest of everything else in it. Clears the id in the message."""
+    """The request's id with a digest of everything else: its method, because the messages of two methods may look alike
+    on the wire, and its content. Clears the id in the message."""
     if not message.request_id:
         return Request(actor=actor)
     # Two spellings of one UUID are one id.
     request_id = str(uuid.UUID(message.request_id))
     message.ClearField("request_id")
-    return Request(request_id, sha256(message.SerializeToString(deterministic=True)).digest(), actor)
+    kind = message.DESCRIPTOR.full_name.encode()
+    digest = sha256(kind + b":" + message.SerializeToString(deterministic=True)).digest()
+    return Request(request_id, digest, actor)
