@@ -5,7 +5,7 @@ Everything an event needs, ids and times included, is decided here, so that appl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 
@@ -26,6 +26,7 @@ MAX_PROVENANCE = 64
 # As many as a caller may give: merging must not lose what was accepted.
 MAX_ALIASES = MAX_REPEATED
 # Soft-deleted memories are purged this long after deletion (microseconds): 30 days, as in AIP-164's examples.
+_UNNAMED = "no memory names it any more"
 PURGE_AFTER = 30 * 24 * 3600 * 1_000_000
 
 NewId = Callable[[], str]
@@ -145,6 +146,8 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
     if vectors is None and embedded_text(body) != embedded_text(memory.body):
         vectors = NO_VECTORS
     decision.record(MemoryRecorded(Change.UPDATED, changed, vectors, decision.request.actor, patch.reason))
+    for entity in _left_alone(decision, memory.mentions):
+        _delete(decision, entity, _UNNAMED)
     return changed
 
 
@@ -153,15 +156,9 @@ def delete(decision: Decision, memory_id: str, etag: str, reason: str) -> Memory
     memory = _current(decision, memory_id, etag)
     if memory.state is State.DELETED:
         return memory
-    deleted = replace(
-        memory,
-        state=State.DELETED,
-        deleted_at=decision.now,
-        purge_at=decision.now + PURGE_AFTER,
-        updated_at=decision.now,
-        version=memory.version + 1,
-    )
-    decision.record(MemoryRecorded(Change.DELETED, deleted, None, decision.request.actor, reason))
+    deleted = _delete(decision, memory, reason)
+    for entity in _left_alone(decision, memory.mentions):
+        _delete(decision, entity, _UNNAMED)
     return deleted
 
 
@@ -174,6 +171,37 @@ def undelete(decision: Decision, memory_id: str) -> Memory:
     memory = _current(decision, memory_id, "")
     if memory.state is not State.DELETED:
         return memory
+    restored = _restore(decision, memory)
+    for entity in map(decision.view.memory, memory.mentions):
+        if entity is not None and entity.state is State.DELETED and _discovered(entity):
+            _restore(decision, entity)
+    return restored
+
+
+def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
+    """Remove a memory for good, and with it the names that only it held. Raises NotFound, EtagMismatch."""
+    memory = _current(decision, memory_id, etag)
+    decision.record(MemoryPurged(memory_id, decision.request.actor, reason))
+    for entity_id in memory.mentions:
+        entity = decision.view.memory(entity_id)
+        if entity is not None and _discovered(entity) and not any(decision.view.naming(entity_id)):
+            decision.record(MemoryPurged(entity_id, decision.request.actor, _UNNAMED))
+
+
+def _delete(decision: Decision, memory: Memory, reason: str) -> Memory:
+    deleted = replace(
+        memory,
+        state=State.DELETED,
+        deleted_at=decision.now,
+        purge_at=decision.now + PURGE_AFTER,
+        updated_at=decision.now,
+        version=memory.version + 1,
+    )
+    decision.record(MemoryRecorded(Change.DELETED, deleted, None, decision.request.actor, reason))
+    return deleted
+
+
+def _restore(decision: Decision, memory: Memory) -> Memory:
     restored = replace(
         memory,
         state=State.ACTIVE,
@@ -186,10 +214,20 @@ def undelete(decision: Decision, memory_id: str) -> Memory:
     return restored
 
 
-def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
-    """Remove a memory for good. Raises NotFound, EtagMismatch."""
-    _current(decision, memory_id, etag)
-    decision.record(MemoryPurged(memory_id, decision.request.actor, reason))
+def _discovered(memory: Memory) -> bool:
+    return isinstance(memory.body, Entity) and memory.body.discovered
+
+
+def _left_alone(decision: Decision, entity_ids: Iterable[str]) -> list[Memory]:
+    """Those of the entities that were only found in texts, and that no live memory names any more."""
+    alone = []
+    for entity in map(decision.view.memory, entity_ids):
+        if entity is None or entity.state is State.DELETED or not _discovered(entity):
+            continue
+        naming = map(decision.view.memory, decision.view.naming(entity.id))
+        if all(memory is None or memory.state is State.DELETED for memory in naming):
+            alone.append(entity)
+    return alone
 
 
 def etag_of(memory: Memory) -> str:

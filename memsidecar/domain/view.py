@@ -6,12 +6,14 @@ from collections.abc import Iterable, Set
 from typing import Protocol
 
 from memsidecar.domain.events import Event
-from memsidecar.domain.fold import apply
+from memsidecar.domain.fold import Relation, apply, edges_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
 from memsidecar.domain.text import entity_key
 
 _NONE: frozenset[str] = frozenset()
+# The edges by which a memory leads to an entity.
+NAMING = frozenset({Relation.MENTIONS, Relation.ABOUT})
 
 
 class PartitionView(Protocol):
@@ -37,6 +39,10 @@ class PartitionView(Protocol):
         """All live entities with that name or alias."""
         ...
 
+    def naming(self, entity_id: str) -> Iterable[str]:
+        """All memories that mention an entity or are about it, deleted ones included."""
+        ...
+
     def last_episode(self, session: str, without: Set[str] = _NONE) -> str | None:
         """The newest episode of a session, deleted ones included, those of `without` passed over."""
         ...
@@ -51,6 +57,11 @@ def entity_keys(entity: Entity) -> tuple[str, ...]:
     keys = dict.fromkeys(entity_key(name) for name in (entity.display_name, *entity.aliases))
     keys.pop("", None)
     return tuple(keys)
+
+
+def names(memory: Memory, entity_id: str) -> bool:
+    """Whether a memory mentions an entity or is about it."""
+    return any(edge.target == entity_id and edge.relation in NAMING for edge in edges_of(memory))
 
 
 def oldest(memories: Iterable[Memory | None]) -> str | None:
@@ -123,6 +134,11 @@ class Overlay:
             memory = self._live(memory_id)
             if memory is not None and isinstance(memory.body, Entity) and key in entity_keys(memory.body):
                 found.append(memory_id)
+        return found
+
+    def naming(self, entity_id: str) -> Iterable[str]:
+        found = [i for i in self._under.naming(entity_id) if i not in self._memories]
+        found += [i for i, memory in self._memories.items() if memory is not None and names(memory, entity_id)]
         return found
 
     def last_episode(self, session: str, without: Set[str] = _NONE) -> str | None:

@@ -9,7 +9,7 @@ from memsidecar.domain.fold import apply
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
 from memsidecar.domain.text import entity_key
-from memsidecar.domain.view import oldest
+from memsidecar.domain.view import names, oldest
 
 
 class NaivePartition:
@@ -55,6 +55,9 @@ class NaivePartition:
             return []
         entities = ((m.id, m.body) for m in self._live() if isinstance(m.body, Entity))
         return [i for i, body in entities if key in map(entity_key, (body.display_name, *body.aliases))]
+
+    def naming(self, entity_id: str) -> list[str]:
+        return [m.id for m in self.memories.values() if names(m, entity_id)]
 
     def last_episode(self, session: str, without: Set[str] = frozenset()) -> str | None:
         episodes = [m for m in self.memories.values() if isinstance(m.body, Episode) and m.scope.session == session]

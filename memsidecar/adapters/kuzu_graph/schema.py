@@ -2,24 +2,21 @@
 
 One node table a kind, not one `Memory` table: linking through tables of their own was measured 4 times faster, because
 entities, which most edges lead to, are few. Every column is declared up front: a later ALTER forces a checkpoint.
-No embeddings and no full-text index live here; they would make every checkpoint rewrite megabytes.
+No embeddings and no full-text index live here; they would make every checkpoint rewrite megabytes. No text either:
+neither engine overwrites what a purge deletes, so words would stay in the file until the graph is made again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import assert_never
 
 from memsidecar.domain.fold import Relation
-from memsidecar.domain.memory import Entity, Episode, Fact, Kind, Memory, Preference, Procedure
+from memsidecar.domain.memory import Episode, Kind, Memory, Preference
 
 SCHEMA_VERSION = 1
 
 # An engine cannot bind a list of maps in which a column is None throughout, so an unset time is a number.
 UNSET = -(1 << 62)
-
-# The graph names a memory to a reader of it; the whole text is in the ledger.
-_TEXT_LIMIT = 256
 
 TABLES: Mapping[Kind, str] = {
     Kind.FACT: "Fact",
@@ -47,11 +44,11 @@ _COMMON = {
     "confidence": "DOUBLE",
 }
 _OWN: Mapping[Kind, Mapping[str, str]] = {
-    Kind.FACT: {"statement": "STRING", "predicate": "STRING"},
-    Kind.PREFERENCE: {"statement": "STRING", "topic": "STRING", "polarity": "DOUBLE"},
-    Kind.ENTITY: {"name": "STRING", "type": "STRING"},
-    Kind.EPISODE: {"text": "STRING", "title": "STRING", "speaker": "STRING", "start_time": "INT64"},
-    Kind.PROCEDURE: {"statement": "STRING", "title": "STRING"},
+    Kind.FACT: {},
+    Kind.PREFERENCE: {"polarity": "DOUBLE"},
+    Kind.ENTITY: {},
+    Kind.EPISODE: {"start_time": "INT64"},
+    Kind.PROCEDURE: {},
 }
 COLUMNS: Mapping[Kind, tuple[str, ...]] = {kind: (*_COMMON, *_OWN[kind]) for kind in Kind}
 
@@ -110,25 +107,14 @@ def row_of(memory: Memory, key: str, partition: str) -> dict[str, str | int | fl
         "confidence": float(memory.confidence),
     }
     match memory.body:
-        case Fact(statement=statement, predicate=predicate):
-            row |= {"statement": _text(statement), "predicate": _text(predicate)}
-        case Preference(statement=statement, topic=topic, polarity=polarity):
-            row |= {"statement": _text(statement), "topic": _text(topic), "polarity": float(polarity)}
-        case Entity(display_name=name, type=entity_type):
-            row |= {"name": _text(name), "type": _text(entity_type)}
-        case Episode(text=text, title=title, speaker=speaker, start_time=start):
-            row |= {"text": _text(text), "title": _text(title), "speaker": _text(speaker), "start_time": _time(start)}
-        case Procedure(statement=statement, title=title):
-            row |= {"statement": _text(statement), "title": _text(title)}
+        case Preference(polarity=polarity):
+            row["polarity"] = float(polarity)
+        case Episode(start_time=start):
+            row["start_time"] = _time(start)
         case _:
-            assert_never(memory.body)
+            pass
     return row
 
 
 def _time(value: int | None) -> int:
     return UNSET if value is None else value
-
-
-def _text(value: str) -> str:
-    # A lone surrogate would make the engine refuse the whole batch, for ever.
-    return value[:_TEXT_LIMIT].encode("utf-8", "replace").decode("utf-8")

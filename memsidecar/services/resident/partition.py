@@ -80,6 +80,9 @@ class Resident:
     def named(self, key: str) -> list[str]:
         return list(self.lookup.sharing(key))
 
+    def naming(self, entity_id: str) -> list[str]:
+        return [self.records.get(row).id for row in self.lookup.about(entity_id).tolist()]
+
     def last_episode(self, session: str, without: Set[str] = frozenset()) -> str | None:
         number = self.columns.sessions.find(session)
         row = self._last_episode.get(number) if number else None

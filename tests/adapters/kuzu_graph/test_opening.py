@@ -89,17 +89,20 @@ async def test_damage_that_crashes_the_engine_does_so_once(tmp_path: Path) -> No
     await graph.apply(puts([memory("e", Kind.ENTITY), *(memory(f"m{number}", mentions=["e"]) for number in range(3))]))
     await graph.close()
     file = tmp_path / f"graph.{ENGINE}"
-    content = bytearray(file.read_bytes())
-    # Found by trying: over zeros in its last two pages kuzu 0.11.3 dies from SIGSEGV. The checksum is made to fit.
-    content[-8192:] = bytes(8192)
-    file.write_bytes(content)
+    whole = file.read_bytes()
     record = file.with_name("graph.json")
-    record.write_text(json.dumps({**json.loads(record.read_text()), "checksum": zlib.crc32(content)}))
+    # Zeros over some of its last pages make kuzu 0.11.3 die from SIGSEGV. The checksum is made to fit.
+    for pages in (2, 3, 4, 6, 8, 12, 16) if ENGINE == "kuzu" else (2,):
+        content = whole[: -4096 * pages] + bytes(4096 * pages)
+        file.write_bytes(content)
+        record.write_text(json.dumps({**json.loads(record.read_text()), "checksum": zlib.crc32(content)}))
+        died = await opened_elsewhere(tmp_path, "nothing") != 0
+        if died or set_aside(tmp_path):
+            break
     if ENGINE == "kuzu":
-        assert await opened_elsewhere(tmp_path, "nothing") != 0
+        assert died
         await assert_rebuilt_once(tmp_path, "died while the engine opened it")
     else:
-        await opened_elsewhere(tmp_path, "nothing")
         assert len(set_aside(tmp_path)) <= 1
 
 
