@@ -21,13 +21,15 @@ START_SECONDS = 60.0
 class Sidecar:
     """`memsidecar serve` on a data directory. Its log is in `<data_dir>.log`, beside the directory."""
 
-    def __init__(self, data_dir: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, data_dir: Path, settings: Mapping[str, str] | None = None, module: str = "memsidecar") -> None:
+        """`module` is what `python -m` runs: memsidecar, or a module that adds something and runs it."""
         self.data_dir = data_dir
         # A socket's path is short, a temporary directory's may not be.
         self._socket_dir = tempfile.TemporaryDirectory(prefix="ms-")
         self.socket = Path(self._socket_dir.name) / "s"
         self.log_path = data_dir.with_name(data_dir.name + ".log")
         self._settings = {"listen.socket": str(self.socket), "health.port": "0", **(settings or {})}
+        self._module = module
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -42,7 +44,7 @@ class Sidecar:
     def start(self, wait: bool = True) -> None:
         """Start the process; with `wait`, return when it answers. Raises RuntimeError with its log when it dies."""
         flags = [part for key, value in self._settings.items() for part in (f"--{key}", value)]
-        command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self.data_dir), *flags]
+        command = [sys.executable, "-m", self._module, "serve", "--data-dir", str(self.data_dir), *flags]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMSIDECAR_")}
         environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), environment.get("PYTHONPATH", "")))
         log: IO[bytes]
