@@ -63,14 +63,22 @@ def remember(decision: Decision, draft: Draft, found: tuple[Mention, ...], vecto
     known = decision.view.memory(known_id) if known_id is not None else None
     if known is not None and known.state is not State.DELETED:
         return _merge(decision, known, draft, vectors)
-    memory = create(decision, draft, found, vectors, decision.new_id())
+    memory = create(decision, draft, found, vectors, decision.new_id(), digest)
     return Outcome(Action.CREATED, memory, "new", vectors is None)
 
 
 def create(
-    decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None, memory_id: str
+    decision: Decision,
+    draft: Draft,
+    found: tuple[Mention, ...],
+    vectors: Vectors | None,
+    memory_id: str,
+    digest: bytes | None = None,
 ) -> Memory:
-    """Store a draft as a new memory under that id. Raises AlreadyExists, InvalidField."""
+    """Store a draft as a new memory under that id. `digest` is the draft's, when the caller has it.
+
+    Raises AlreadyExists, InvalidField.
+    """
     if decision.view.memory(memory_id) is not None:
         raise AlreadyExists(decision.name(memory_id))
     _check_references(decision, draft.body, draft.mentions, draft.source, draft.path)
@@ -97,7 +105,7 @@ def create(
         labels=draft.labels,
         attributes=draft.attributes,
         mentions=tuple(mentions),
-        digest=digest_of(draft.body, draft.agent),
+        digest=digest or digest_of(draft.body, draft.agent),
     )
     decision.record(MemoryRecorded(Change.CREATED, memory, vectors, decision.request.actor))
     return memory

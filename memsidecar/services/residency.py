@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memsidecar.domain.errors import SidecarError
@@ -17,6 +18,11 @@ from memsidecar.services.resident import Resident
 from memsidecar.services.writing import PartitionWriter
 
 _log = logging.getLogger(__name__)
+
+# A snapshot stops the writes of its partition, so it waits until nobody has written for this long ...
+QUIET_SECONDS = 1.0
+# ... but under writes that do not end no longer than this: it bounds what a start has to replay.
+PATIENCE_SECONDS = 30.0
 
 Committed = Callable[[Resident, Sequence[Entry]], None]
 
@@ -44,6 +50,7 @@ class Residency:
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
         self._evicting: set[asyncio.Task[None]] = set()
         self._nbytes = 0
+        self._closing = asyncio.Event()
 
     @property
     def nbytes(self) -> int:
@@ -74,6 +81,7 @@ class Residency:
 
     async def close(self) -> None:
         """Finish writing, and snapshot what would take long to load."""
+        self._closing.set()
         for task in list(self._loading.values()):
             await asyncio.wait([task])
         for loaded in list(self._loaded.values()):
@@ -117,12 +125,22 @@ class Residency:
         try:
             await loaded.resident.vectors.maintain()
             if loaded.unsaved >= SNAPSHOT_AFTER:
+                await self._until_quiet(loaded)
                 await self._save(loaded)
         except SidecarError as error:
             _log.warning("partition upkeep failed", extra={"problem": str(error)})
         finally:
             loaded.tending = None
             self._recount(loaded)
+
+    async def _until_quiet(self, loaded: Loaded) -> None:
+        until = self._clock.monotonic() + PATIENCE_SECONDS
+        written = -1
+        while loaded.unsaved != written and self._clock.monotonic() < until and not self._closing.is_set():
+            written = loaded.unsaved
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), QUIET_SECONDS)
+            await loaded.resident.vectors.maintain()
 
     async def _save(self, loaded: Loaded) -> None:
         async with loaded.writer.pause:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.services.resident.packing import pack_strings, unpack_strings
 
 NEVER = np.iinfo(np.int64).max
 NO_ROW = -1
@@ -123,7 +124,7 @@ class Columns:
     def dump(self) -> dict[str, NDArray[np.generic]]:
         arrays = {name: self[name].copy() for name in _TYPES}
         for name, strings in self._strings().items():
-            arrays[name] = np.frombuffer("\n".join(_escape(s) for s in strings.all()).encode(), dtype=np.uint8)
+            arrays[name] = pack_strings(strings.all())
         return arrays
 
     @classmethod
@@ -132,18 +133,9 @@ class Columns:
         columns.rows = len(arrays["live"])
         columns._arrays = {name: np.array(arrays[name], dtype=_TYPES[name]) for name in _TYPES}
         for name in columns._strings():
-            known = [_unescape(s) for s in arrays[name].tobytes().decode().split("\n")]
-            setattr(columns, name, Strings(known))
+            setattr(columns, name, Strings(unpack_strings(arrays[name])))
         columns.first_expiry = int(columns["expires"].min()) if columns.rows else NEVER
         return columns
 
     def _strings(self) -> dict[str, Strings]:
         return {"agents": self.agents, "sessions": self.sessions, "speakers": self.speakers}
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _unescape(text: str) -> str:
-    return text.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.view import entity_keys
+from memsidecar.services.resident.packing import pack_rows, pack_strings, unpack_rows, unpack_strings
 
 _DICT_ENTRY = 110  # a dictionary slot with its key and value, as measured with small strings and integers
 
@@ -83,6 +84,40 @@ class Lookup:
     def labelled(self, key: str, value: str) -> NDArray[np.uint32]:
         found = self._labels.get((key, value))
         return np.array(found, dtype=np.uint32) if found is not None else np.zeros(0, dtype=np.uint32)
+
+    def dump(self) -> Mapping[str, NDArray[np.generic]]:
+        """Everything, as arrays: made again from the records it would take a decoding of each."""
+        entity_sizes, entity_rows = pack_rows([*self._entities.values()])
+        label_sizes, label_rows = pack_rows([*self._labels.values()])
+        return {
+            "ids": pack_strings(self.rows),
+            "rows": np.fromiter(self.rows.values(), dtype=np.int32, count=len(self.rows)),
+            "digests": np.fromiter(self._digests, dtype=np.int64, count=len(self._digests)),
+            "digest_rows": np.fromiter(self._digests.values(), dtype=np.int32, count=len(self._digests)),
+            "names": pack_strings(self._names),
+            "named": pack_strings(self._names.values()),
+            "entities": pack_strings(self._entities),
+            "entity_sizes": entity_sizes,
+            "entity_rows": entity_rows,
+            "labels": pack_strings(part for label in self._labels for part in label),
+            "label_sizes": label_sizes,
+            "label_rows": label_rows,
+        }
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Lookup:
+        """What `dump` wrote."""
+        lookup = cls()
+        lookup.rows = dict(zip(unpack_strings(arrays["ids"]), arrays["rows"].tolist(), strict=True))
+        lookup._digests = dict(zip(arrays["digests"].tolist(), arrays["digest_rows"].tolist(), strict=True))
+        lookup._names = dict(zip(unpack_strings(arrays["names"]), unpack_strings(arrays["named"]), strict=True))
+        about = unpack_rows(arrays["entity_sizes"], arrays["entity_rows"])
+        lookup._entities = dict(zip(unpack_strings(arrays["entities"]), about, strict=True))
+        labels = unpack_strings(arrays["labels"])
+        labelled = unpack_rows(arrays["label_sizes"], arrays["label_rows"])
+        lookup._labels = dict(zip(zip(labels[::2], labels[1::2], strict=True), labelled, strict=True))
+        lookup._postings = len(arrays["entity_rows"]) + len(arrays["label_rows"])
+        return lookup
 
     def _keys(self, memory: Memory) -> Iterable[tuple[dict, object]]:  # type: ignore[type-arg]
         for edge in edges_of(memory):
