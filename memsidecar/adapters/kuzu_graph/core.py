@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 # Each updated node, purge or removed edge holds about 45 KB in memory until the next checkpoint.
 _UPDATES = 1_500
+# Each new node, with its edges, holds about 10 KB in memory; a checkpoint frees a quarter of it, opening again all.
+_REOPEN_AFTER = 20_000
+_REOPEN_WHEN_IDLE = 2_000
 _WAL_LEAST = 8 << 20
 # A checkpoint on kuzu copies the main file first, so its price grows with the file and so does the log it waits for.
 _WAL_MOST = 64 << 20
@@ -49,6 +52,7 @@ class Core:
         self._known = Known()
         self._failure = ""
         self._updates = 0
+        self._created = 0
         self._nodes = 0
         self.gate = Gate()
         self.session: Session | None = None
@@ -141,8 +145,25 @@ class Core:
             self._updates += updated
             self._nodes += more
             self._known.trim()
-        if self._updates >= _UPDATES or self._files.wal_size >= self._wal_limit():
+            self._created += max(0, more)
+        if self._created >= _REOPEN_AFTER:
+            self._reopen()
+        elif self._updates >= _UPDATES or self._files.wal_size >= self._wal_limit():
             self._checkpoint_or_log()
+
+    def _reopen(self) -> None:
+        """Give back what the engine holds for what it wrote. The batch before stays acknowledged, whatever happens."""
+        self._created = 0
+        self._checkpoint_or_log()
+        if self._failure:
+            return
+        with self.gate.exclusive():
+            self._drop_session()
+            try:
+                self._open_session()
+            except EngineError as error:
+                self._fail("cannot be opened again")
+                log.warning("the graph cannot be opened again", exc_info=error)
 
     def _writable(self) -> Session:
         if self._failure or self.session is None:
@@ -223,7 +244,11 @@ class Core:
             log.warning("a checkpoint of the graph failed", exc_info=error)
 
     def idle(self) -> None:
-        if self.session is not None and not self._failure and self._files.wal_size:
+        if self.session is None or self._failure or not self._files.wal_size:
+            return
+        if self._created >= _REOPEN_WHEN_IDLE:
+            self._reopen()
+        else:
             self._checkpoint_or_log()
 
     @property
