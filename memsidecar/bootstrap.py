@@ -22,7 +22,7 @@ from memsidecar.adapters.partition_snapshots import SnapshotFiles
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
-from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds, keep_heaps_few
+from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config
 from memsidecar.domain.events import Entry
@@ -91,7 +91,6 @@ async def run(config: Config) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     sys.setswitchinterval(SWITCH_INTERVAL)
-    keep_heaps_few()
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
         stores = await _open_stores(config, stack)
