@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import shutil
 import signal
@@ -54,9 +55,12 @@ _log = logging.getLogger(__name__)
 MEBIBYTE = 1 << 20
 # The graph leaves the rest of the volume to the ledger: this much, and an eighth of a small one.
 GRAPH_LEAVES_FREE = 256 * MEBIBYTE
-# The interpreter hands the GIL on after this long (its default is 5 ms): a thread that embeds or decodes must not make
-# the event loop wait longer than a recall takes.
-SWITCH_INTERVAL = 0.001
+# The interpreter hands the GIL on after this long (its default is 5 ms). A commit takes it back some ten times in the
+# ledger's thread: each time it would wait for as long as the event loop is busy, and so would every write.
+SWITCH_INTERVAL = 0.0005
+# Allocations before a young collection, and such collections before an older one (Python's own: 700, 10, 10). A full
+# collection over the records of 100,000 memories stops every call for a tenth of a second.
+COLLECT_AFTER = (20_000, 20, 50)
 # A recall waits this long for the embedder, then answers from the other tiers.
 QUERY_MODEL_TIMEOUT = 2.0
 # A write waits this long for its vectors (and longer for long texts), then is stored without them and embedded later:
@@ -100,6 +104,7 @@ async def run(config: Config) -> None:
         services = await _services(config, stores, sessions, tokenizer, stack)
         server = Server(_server_settings(config), services)
         await server.start()
+        _calm_collector()
         try:
             _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
             await stop.wait()
@@ -108,6 +113,13 @@ async def run(config: Config) -> None:
             # Also when this task is cancelled: calls must not meet stores that are closed.
             await server.drain(config.drain_grace)
     _log.info("stopped")
+
+
+def _calm_collector() -> None:
+    """What is there at the start stays; of what comes, little is cyclic, and looking at all of it takes long."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 async def verify(config: Config, repair: bool) -> Sequence[Finding]:
@@ -214,6 +226,10 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
 
 
 async def _open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionStore, Tokenizer]:
+    tokenizer = QuicktokTokenizer(config.tokenizer)
+    # Reading its vocabulary takes as long as the session server's start: both at once.
+    loading = asyncio.create_task(asyncio.to_thread(tokenizer.load, config.tokenizer), name="tokenizer")
+    stack.push_async_callback(asyncio.wait, [loading])
     url = config.redis.connection_url
     if not url:
         server = await ValkeyServer.start(config.data_dir / "sessions", config.redis.maxmemory_mb * MEBIBYTE)
@@ -223,8 +239,7 @@ async def _open_sessions(config: Config, stack: AsyncExitStack) -> tuple[Session
         url = server.url
     store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file))
     stack.push_async_callback(store.close)
-    tokenizer = QuicktokTokenizer(config.tokenizer)
-    tokenizer.load(config.tokenizer)
+    await loading
     return store, tokenizer
 
 

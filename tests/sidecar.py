@@ -21,14 +21,15 @@ START_SECONDS = 60.0
 class Sidecar:
     """`memsidecar serve` on a data directory. Its log is in `<data_dir>.log`, beside the directory."""
 
-    def __init__(self, data_dir: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, data_dir: Path, settings: Mapping[str, str] | None = None, module: str = "memsidecar") -> None:
+        """`module` is what `python -m` runs: memsidecar, or a module that adds something and runs it."""
         self.data_dir = data_dir
         # A socket's path is short, a temporary directory's may not be.
         self._socket_dir = tempfile.TemporaryDirectory(prefix="ms-")
         self.socket = Path(self._socket_dir.name) / "s"
         self.log_path = data_dir.with_name(data_dir.name + ".log")
         self._settings = {"listen.socket": str(self.socket), "health.port": "0", **(settings or {})}
-        self.program = [sys.executable, "-m", "memsidecar"]
+        self.program = [sys.executable, "-m", module]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -61,17 +61,26 @@ def remember(decision: Decision, draft: Draft, found: tuple[Mention, ...], vecto
     `found` are the names in its text; `vectors` are its embedding, None while that is due.
     Raises InvalidField when it refers to a memory that does not exist.
     """
-    known = _same(decision, draft)
+    digest = digest_of(draft.body, draft.agent)
+    known = _same(decision, draft.body, digest)
     if known is not None:
         return _merge(decision, known, draft, vectors)
-    memory = create(decision, draft, found, vectors, decision.new_id())
+    memory = create(decision, draft, found, vectors, decision.new_id(), digest)
     return Outcome(Action.CREATED, memory, "new", vectors is None)
 
 
 def create(
-    decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None, memory_id: str
+    decision: Decision,
+    draft: Draft,
+    found: tuple[Mention, ...],
+    vectors: Vectors | None,
+    memory_id: str,
+    digest: bytes | None = None,
 ) -> Memory:
-    """Store a draft as a new memory under that id. Raises AlreadyExists, InvalidField."""
+    """Store a draft as a new memory under that id. `digest` is the draft's, when the caller has it.
+
+    Raises AlreadyExists, InvalidField.
+    """
     if decision.view.memory(memory_id) is not None:
         raise AlreadyExists(decision.name(memory_id))
     _check_references(decision, _references(draft.body, draft.mentions, draft.path), draft.source, draft.path)
@@ -98,7 +107,7 @@ def create(
         labels=draft.labels,
         attributes=draft.attributes,
         mentions=tuple(mentions),
-        digest=digest_of(draft.body, draft.agent),
+        digest=digest or digest_of(draft.body, draft.agent),
     )
     decision.record(MemoryRecorded(Change.CREATED, memory, vectors, decision.request.actor))
     return memory
@@ -214,8 +223,8 @@ def _restore(decision: Decision, memory: Memory) -> Memory:
     return restored
 
 
-def _discovered(memory: Memory) -> bool:
-    return isinstance(memory.body, Entity) and memory.body.discovered
+def _discovered(memory: Memory | None) -> bool:
+    return memory is not None and isinstance(memory.body, Entity) and memory.body.discovered
 
 
 def _left_alone(decision: Decision, entity_ids: Iterable[str]) -> list[Memory]:
@@ -243,22 +252,18 @@ def _current(decision: Decision, memory_id: str, etag: str) -> Memory:
     return memory
 
 
-def _same(decision: Decision, draft: Draft) -> Memory | None:
-    """The live memory that the draft says again."""
-    view, body = decision.view, draft.body
-    found = view.by_digest(digest_of(body, draft.agent))
+def _same(decision: Decision, body: Body, digest: bytes) -> Memory | None:
+    """The live memory that a draft says again."""
+    view = decision.view
+    found = view.by_digest(digest)
     if found is None and isinstance(body, Entity):
         found = view.entity(entity_key(body.display_name))
         if found is None:
             # A name found in a text is explained by whoever knows it as an alias; two entities that callers wrote may
             # share an alias and be two.
             named = (view.entity(entity_key(alias)) for alias in body.aliases)
-            found = next((i for i in named if i is not None and _is_discovered(view.memory(i))), None)
+            found = next((i for i in named if i is not None and _discovered(view.memory(i))), None)
     return view.memory(found) if found is not None else None
-
-
-def _is_discovered(memory: Memory | None) -> bool:
-    return memory is not None and isinstance(memory.body, Entity) and memory.body.discovered
 
 
 def _merge(decision: Decision, known: Memory, draft: Draft, vectors: Vectors | None) -> Outcome:

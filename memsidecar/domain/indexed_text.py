@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure
 
@@ -12,13 +13,17 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # datetime's own range; outside of it a time is kept exactly but has no date to search by.
 _FIRST = -62_135_596_800_000_000
 _LAST = 253_402_300_799_999_999
+_DAY = 24 * 3600 * 1_000_000
 
 
 def date_words(time: int) -> str:
     """ "8 May 2023", or "" for a time that no calendar date exists for. Day first, no zero: one token each."""
-    if not _FIRST <= time <= _LAST:
-        return ""
-    day = _EPOCH + timedelta(microseconds=time)
+    return _date_words(time // _DAY) if _FIRST <= time <= _LAST else ""
+
+
+@lru_cache(maxsize=4096)
+def _date_words(days: int) -> str:
+    day = _EPOCH + timedelta(days=days)
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 

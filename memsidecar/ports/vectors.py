@@ -60,7 +60,7 @@ class VectorIndex(Protocol):
         ...
 
     def score(self, query: Matrix, rows: Rows) -> Scores:
-        """Exact cosines of the given rows (their best vector); -1 for a row without vectors."""
+        """Cosines of the given rows (their best vector) to within 0.00002; -1 for a row without vectors."""
         ...
 
     async def maintain(self) -> None:

@@ -166,8 +166,11 @@ class _Call:
         )
 
     def _report(self, code: str, reason: str) -> None:
-        if _log.isEnabledFor(logging.INFO):
-            _log.info(
+        # A healthy call is a line only for who asks for it: written always, lines were a tenth of a recall.
+        level = logging.DEBUG if code == "OK" else logging.INFO
+        if _log.isEnabledFor(level):
+            _log.log(
+                level,
                 "%s %s",
                 self._method,
                 code,

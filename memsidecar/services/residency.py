@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memsidecar.domain.draft import Request
@@ -22,6 +23,10 @@ _log = logging.getLogger(__name__)
 
 # Entries after a snapshot that make it worth writing another one when the partition leaves memory.
 SNAPSHOT_AT_EXIT = SNAPSHOT_AFTER // 5
+# A snapshot stops the writes of its partition, so it waits until nobody has written for this long ...
+QUIET_SECONDS = 1.0
+# ... but under writes that do not end no longer than this: it bounds what a start has to replay.
+PATIENCE_SECONDS = 30.0
 
 Notify = Callable[[Resident, Sequence[Entry]], None]
 
@@ -64,6 +69,7 @@ class Residency:
         self._proving: set[asyncio.Task[None]] = set()
         self._damaged: dict[Partition, int] = {}
         self._nbytes = 0
+        self._closing = asyncio.Event()
 
     @property
     def nbytes(self) -> int:
@@ -115,6 +121,7 @@ class Residency:
 
     async def close(self) -> None:
         """Finish writing, and snapshot what would take long to load."""
+        self._closing.set()
         for proof in self._proving:
             proof.cancel()
         for task in [*self._loading.values(), *self._proving]:
@@ -211,6 +218,7 @@ class Residency:
         try:
             await loaded.resident.vectors.maintain()
             if loaded.unsaved >= loaded.save_at:
+                await self._until_quiet(loaded)
                 await self._save(loaded)
         except SidecarError as error:
             _log.warning("partition upkeep failed", extra={"problem": str(error)})
@@ -218,6 +226,15 @@ class Residency:
             loaded.tending = None
             self._recount(loaded)
             self._evict_surplus()
+
+    async def _until_quiet(self, loaded: Loaded) -> None:
+        until = self._clock.monotonic() + PATIENCE_SECONDS
+        written = -1
+        while loaded.unsaved != written and self._clock.monotonic() < until and not self._closing.is_set():
+            written = loaded.unsaved
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), QUIET_SECONDS)
+            await loaded.resident.vectors.maintain()
 
     async def _save(self, loaded: Loaded) -> None:
         async with loaded.writer.pause:

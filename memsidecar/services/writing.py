@@ -176,8 +176,9 @@ class PartitionWriter:
                 _set_error(waiting.future, error)
                 continue
             waiting.events = decision.events
-            for event in waiting.events:
-                view.add(event)
+            if index + 1 < len(batch):
+                for event in waiting.events:
+                    view.add(event)
             events += len(waiting.events)
             if request_id:
                 seen.add(request_id)

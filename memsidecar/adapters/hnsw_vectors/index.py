@@ -142,9 +142,9 @@ class HnswVectorIndex:
         with self._lock:
             known = self._contents.table.known(rows)
             if known.all():
-                return self._contents.exact(query, rows)
+                return self._contents.exact(query, rows, quick=True)
             scores = np.full(len(rows), -1.0, np.float32)
-            scores[known] = self._contents.exact(query, rows[known])
+            scores[known] = self._contents.exact(query, rows[known], quick=True)
             return scores
 
     async def maintain(self) -> None:

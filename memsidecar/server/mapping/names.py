@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
@@ -15,6 +16,8 @@ from memsidecar.v1 import scope_pb2
 Collection: TypeAlias = Literal["memories", "sessions"]
 
 _ID: Final = identifier(limits.MAX_ID_CHARS)
+# Ids that percent-encoding leaves as they are: all that this server gives out.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._~-]+").fullmatch
 
 
 def read_scope(scope: scope_pb2.Scope, default_namespace: str) -> Scope:
@@ -25,7 +28,7 @@ def name_of(partition: Partition, collection: Collection, resource_id: str) -> s
     """The resource's name; "" for no resource."""
     if not resource_id:
         return ""
-    if resource_id.isascii() and resource_id.isalnum():
+    if _PLAIN(resource_id):
         return _prefix(partition, collection) + resource_id
     return resource_name(partition, collection, resource_id)
 

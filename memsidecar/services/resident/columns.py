@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.services.resident.packing import pack_strings, unpack_strings
 
 NEVER = np.iinfo(np.int64).max
 NO_ROW = -1
@@ -146,8 +146,7 @@ class Columns:
         arrays = {name: self[name].copy() for name in _TYPES}
         for column, strings in self._strings():
             # Those of purged memories only are left behind.
-            used = json.dumps(strings.used(self[column]), ensure_ascii=False)
-            arrays[f"{column}_strings"] = np.frombuffer(used.encode(), dtype=np.uint8)
+            arrays[f"{column}_strings"] = pack_strings(strings.used(self[column]))
         return arrays
 
     @classmethod
@@ -156,7 +155,7 @@ class Columns:
         columns.rows = len(arrays["live"])
         columns._arrays = {name: np.array(arrays[name], dtype=_TYPES[name]) for name in _TYPES}
         columns.agents, columns.sessions, columns.speakers = (
-            Strings(json.loads(arrays[f"{column}_strings"].tobytes())) for column, _ in columns._strings()
+            Strings(unpack_strings(arrays[f"{column}_strings"])) for column, _ in columns._strings()
         )
         columns.first_expiry = int(columns["expires"].min()) if columns.rows else NEVER
         return columns

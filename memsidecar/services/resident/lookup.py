@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.view import entity_keys
+from memsidecar.services.resident.packing import pack_rows, pack_strings, unpack_rows, unpack_strings
 
 _DICT_ENTRY = 110  # a dictionary slot with its key and value, as measured with small strings and integers
 
@@ -158,6 +159,49 @@ class Lookup:
 
     def labelled(self, key: str, value: str) -> NDArray[np.uint32]:
         return self._labels.rows((key, value))
+
+    def dump(self) -> Mapping[str, NDArray[np.generic]]:
+        """Everything, as arrays: made again from the records it would take a decoding of each."""
+        same_digest = [(short, row) for short, rows in self._same_digest.items() for row in rows]
+        same_name = [part for name, ids in self._same_name.items() for i in ids for part in (name, i)]
+        entity_sizes, entity_rows = pack_rows([*self._entities.values()])
+        label_sizes, label_rows = pack_rows([*self._labels.values()])
+        return {
+            "ids": pack_strings(self.rows),
+            "rows": np.fromiter(self.rows.values(), dtype=np.int32, count=len(self.rows)),
+            "digests": np.fromiter(self._digests, dtype=np.int64, count=len(self._digests)),
+            "digest_rows": np.fromiter(self._digests.values(), dtype=np.int32, count=len(self._digests)),
+            "same_digest": np.array(same_digest, dtype=np.int64).reshape(-1, 2),
+            "names": pack_strings(self._names),
+            "named": pack_strings(self._names.values()),
+            "same_name": pack_strings(same_name),
+            "entities": pack_strings(self._entities),
+            "entity_sizes": entity_sizes,
+            "entity_rows": entity_rows,
+            "labels": pack_strings(part for label in self._labels for part in label),
+            "label_sizes": label_sizes,
+            "label_rows": label_rows,
+        }
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[np.generic]], created: Callable[[int], int]) -> Lookup:
+        """What `dump` wrote."""
+        lookup = cls(created)
+        lookup.rows = dict(zip(unpack_strings(arrays["ids"]), arrays["rows"].tolist(), strict=True))
+        lookup._digests = dict(zip(arrays["digests"].tolist(), arrays["digest_rows"].tolist(), strict=True))
+        for short, row in arrays["same_digest"].tolist():
+            lookup._same_digest.setdefault(short, []).append(row)
+        lookup._names = dict(zip(unpack_strings(arrays["names"]), unpack_strings(arrays["named"]), strict=True))
+        same = unpack_strings(arrays["same_name"])
+        for name, memory_id in zip(same[::2], same[1::2], strict=True):
+            lookup._same_name.setdefault(name, []).append(memory_id)
+        about = unpack_rows(arrays["entity_sizes"], arrays["entity_rows"])
+        lookup._entities.update(zip(unpack_strings(arrays["entities"]), about, strict=True))
+        labels = unpack_strings(arrays["labels"])
+        labelled = unpack_rows(arrays["label_sizes"], arrays["label_rows"])
+        lookup._labels.update(zip(zip(labels[::2], labels[1::2], strict=True), labelled, strict=True))
+        lookup._postings = len(arrays["entity_rows"]) + len(arrays["label_rows"])
+        return lookup
 
 
 def _keys(memory: Memory) -> tuple[Iterable[str], Iterable[tuple[str, str]]]:

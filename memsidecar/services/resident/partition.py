@@ -234,7 +234,13 @@ class Resident:
             "has_vectors": np.array(sorted(self._has_vectors), dtype=np.int32),
             "last_episode": last,
         }
-        for prefix, part in (("columns", self.columns), ("keywords", self.keywords), ("records", self.records)):
+        parts: dict[str, Columns | KeywordIndex | Lookup | Records] = {
+            "columns": self.columns,
+            "keywords": self.keywords,
+            "lookup": self.lookup,
+            "records": self.records,
+        }
+        for prefix, part in parts.items():
             arrays.update({f"{prefix}.{name}": array for name, array in part.dump().items()})
         return arrays
 
@@ -245,15 +251,16 @@ class Resident:
             return {n.split(".", 1)[1]: a for n, a in arrays.items() if n.startswith(prefix + ".")}
 
         self.columns = Columns.restore(part("columns"))
-        self.lookup = Lookup(_created_in(self.columns))
         self.keywords = KeywordIndex.restore(part("keywords"))
         self.records.restore(part("records"))
         self._has_vectors = set(arrays["has_vectors"].tolist())
         self._last_episode = {int(session): int(row) for session, row in arrays["last_episode"]}
-        for row in np.flatnonzero(self.columns["live"]).tolist():
-            memory = self.records.get(row)
-            self.lookup.put(row, memory)
-            self._note_due(row, memory)
+        self.lookup = Lookup.restore(part("lookup"), _created_in(self.columns))
+        due = np.array(self.columns["live"], dtype=np.bool_)
+        due[np.asarray(self.columns["discovered"], dtype=np.bool_)] = False
+        due[self.columns["state"] == int(State.DELETED)] = False
+        due[arrays["has_vectors"]] = False
+        self.due = {self.records.get(row).id: None for row in np.flatnonzero(due).tolist()}
         self.head = head
 
 

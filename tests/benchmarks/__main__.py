@@ -1,0 +1,82 @@
+"""The README's targets as ratios, each measured side by side with its yardstick, in one run on the real process."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.benchmarks import ingest, recall, remember
+from tests.benchmarks.machine import describe
+from tests.benchmarks.measuring import Result
+from tests.benchmarks.plan import Plan
+
+# In this order: the batch fills the process that the others ask, and is measured on an empty one.
+BENCHMARKS: Mapping[str, Callable[[Plan], Iterator[Result]]] = {
+    "batch": ingest.batch,
+    "recall": recall.against_echo,
+    "growth": recall.growth,
+    "under-writes": recall.under_writes,
+    "remember": remember.against_commit,
+    "writers": remember.by_many,
+    "start": ingest.start,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=BENCHMARKS, default=list(BENCHMARKS))
+    parser.add_argument("--quick", action="store_true", help="small partitions and few samples: does it run at all?")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there, too")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
+    parser.add_argument("--dir", type=Path, help="where the data directories go: the disk that is measured")
+    arguments = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="memsidecar-bench-", dir=arguments.dir) as name:
+        folder = Path(name)
+        machine = describe(folder)
+        for key, value in machine.items():
+            print(f"{key}: {value}")
+        print()
+        results = []
+        plan = Plan(folder, arguments.quick)
+        try:
+            for benchmark in BENCHMARKS:
+                if benchmark in arguments.only:
+                    for result in BENCHMARKS[benchmark](plan):
+                        results.append(result)
+                        _print(result)
+        finally:
+            plan.close()
+    if arguments.json is not None:
+        report = {"machine": machine, "quick": arguments.quick, "results": [_as_json(r) for r in results]}
+        arguments.json.write_text(json.dumps(report, indent=2) + "\n")
+    missed = sum(result.verdict == "FAIL" for result in results)
+    print(f"\n{len(results)} numbers, {missed} targets missed")
+    return 1 if arguments.check and missed else 0
+
+
+def _print(result: Result) -> None:
+    target = "" if result.target is None else f"{'>=' if result.at_least else '<='} {result.target:,g}"
+    measured = f"{result.measured:,.0f}" if result.measured >= 1000 else f"{result.measured:.2f}"
+    print(f"{result.name:<52} {measured:>9} {result.unit:<13} {target:<9} {result.verdict}", flush=True)
+    if result.how:
+        print(f"    {result.how}", flush=True)
+
+
+def _as_json(result: Result) -> dict[str, object]:
+    return {
+        "name": result.name,
+        "measured": result.measured,
+        "unit": result.unit,
+        "target": result.target,
+        "at_least": result.at_least,
+        "verdict": result.verdict,
+        "how": result.how,
+        "numbers": dict(result.numbers),
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

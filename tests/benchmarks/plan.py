@@ -1,0 +1,41 @@
+"""How much is measured, and the store that the benchmarks share."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from tests.benchmarks.dataset import Dataset
+from tests.benchmarks.store import Store
+
+
+class Plan:
+    """`sizes` are partitions of the shared store, smallest first; `middle` is the one most are measured on."""
+
+    def __init__(self, folder: Path, quick: bool) -> None:
+        self.folder = folder
+        self.quick = quick
+        self.sizes = (500, 2_000, 10_000) if quick else (1_000, 10_000, 100_000)
+        self.middle = self.sizes[1]
+        self.rounds = 300 if quick else 3_000
+        self.seconds = 3.0 if quick else 20.0
+        self._stores: list[Store] = []
+        self.data = Dataset()
+
+    @property
+    def largest(self) -> int:
+        return self.sizes[-1]
+
+    @cached_property
+    def store(self) -> Store:
+        """The store of recalls and of the start: kept, filled when first needed."""
+        return self.new_store("shared")
+
+    def new_store(self, name: str) -> Store:
+        store = Store(self.folder, name, self.data)
+        self._stores.append(store)
+        return store
+
+    def close(self) -> None:
+        for store in self._stores:
+            store.close()

@@ -1,0 +1,78 @@
+"""Remember: against one commit, and by many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+from memsidecar.v1 import memory_service_pb2 as pb
+from tests.benchmarks.dataset import scope
+from tests.benchmarks.machine import CommitProbe
+from tests.benchmarks.measuring import Result, side_by_side
+from tests.benchmarks.plan import Plan
+from tests.benchmarks.store import Store
+from tests.benchmarks.writers import Load, run_together
+
+WRITERS = 32
+
+
+def against_commit(plan: Plan) -> Iterator[Result]:
+    """A memory with its vector, answered when it is durable and searchable, beside a bare commit of as many bytes."""
+    store = plan.store
+    user = store.user(plan.middle)
+    remember = _remember(store, user, plan.rounds * 2)
+    size = store.data.items(0, 1)[0].ByteSize()
+    probe = CommitProbe(plan.folder, size)
+    echo_request = (1_000).to_bytes(4, "little") + bytes(size)
+    calls = {"remember": remember, "commit": probe.commit, "echo": lambda: store.echo(echo_request)}
+    timings = side_by_side(calls, plan.rounds)
+    probe.close()
+    yield Result(
+        "remember, durable and searchable",
+        timings["remember"].p50 / timings["commit"].p50,
+        "x commit",
+        3.0,
+        how=f"remember {timings['remember']}; commit of {size:,} bytes {timings['commit']}; echo {timings['echo']}",
+        numbers={name: taken.numbers() for name, taken in timings.items()} | {"bytes": size},
+    )
+
+
+def by_many(plan: Plan) -> Iterator[Result]:
+    """Rates of 32 writers against that of one, before and after it; all writers in client processes of their own."""
+    store = plan.store
+    for processes, own_users in ((1, False), (2, False), (2, True)):
+        before, _ = run_together([_load(plan, 1, 1)])
+        loads = [_load(plan, WRITERS // processes, WRITERS // processes if own_users else 1) for _ in range(processes)]
+        busy = sum(store.process.cpu_times()[:2])
+        many, reports = run_together(loads)
+        busy = sum(store.process.cpu_times()[:2]) - busy
+        after, _ = run_together([_load(plan, 1, 1)])
+        one = (before + after) / 2
+        seconds = max(r["seconds"] for r in reports)
+        client = sum(r["cpu"] for r in reports) / seconds
+        yield Result(
+            f"{WRITERS} writers, {'a user each' if own_users else 'one user'}, {processes} client process"
+            + ("es" if processes > 1 else ""),
+            many / one,
+            "x one writer",
+            8.0,
+            at_least=True,
+            how=f"{many:,.0f}/s against {one:,.0f}/s; of a core: server {busy / seconds:.2f}, clients {client:.2f}",
+            numbers={"many_per_second": many, "one_per_second": one, "clients": [dict(r) for r in reports]},
+        )
+
+
+def _load(plan: Plan, writers: int, users: int) -> Load:
+    store = plan.store
+    block = store.take_blocks(400)
+    names = tuple(f"writer-{block}-{n}" for n in range(users))
+    return Load(store.sidecar.target, block, writers, plan.seconds / 4, names)
+
+
+def _remember(store: Store, user: str, count: int) -> Callable[[], Any]:
+    blocks = range(first := store.take_blocks(count // 256 + 2), first + count // 256 + 2)
+    items = chain.from_iterable(store.data.items(block) for block in blocks)
+    requests = iter([pb.RememberRequest(scope=scope(user), item=item) for item in items])
+    call = store.memories.Remember
+    return lambda: call(next(requests))

@@ -1,0 +1,127 @@
+"""The process under test, and the memories in it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psutil
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tqdm import tqdm
+
+from memsidecar.v1 import memory_service_pb2_grpc, recall_service_pb2_grpc
+from tests.benchmarks.dataset import BATCH, DIMENSIONS, Dataset, batches
+from tests.benchmarks.serve import ECHO
+from tests.sidecar import Sidecar
+
+SETTINGS = {"embedding.provider": "client", "embedding.dimensions": str(DIMENSIONS)}
+_QUICK_TO_RECONNECT = (
+    ("grpc.initial_reconnect_backoff_ms", 20),
+    ("grpc.min_reconnect_backoff_ms", 20),
+    ("grpc.max_reconnect_backoff_ms", 20),
+)
+# Below this share of a core, for so many seconds, there is no upkeep under way.
+_AT_REST_PERCENT, _AT_REST_SECONDS = 8.0, 1.5
+# Requests on their way at once during an ingest: one being made, one being served.
+_IN_FLIGHT = 2
+
+
+class Store:
+    """A running sidecar on a data directory of its own, with partitions of given sizes made when first asked for."""
+
+    def __init__(self, folder: Path, name: str, data: Dataset) -> None:
+        self.sidecar = Sidecar(folder / name, SETTINGS, module="tests.benchmarks.serve")
+        self.data = data
+        self._sizes: dict[int, str] = {}
+        self._blocks = 0
+        self.sidecar.start()
+        self._connect()
+
+    def _connect(self) -> None:
+        self.channel = grpc.insecure_channel(self.sidecar.target, options=_QUICK_TO_RECONNECT)
+        self.memories: Any = memory_service_pb2_grpc.MemoryServiceStub(self.channel)
+        self.recalls: Any = recall_service_pb2_grpc.RecallServiceStub(self.channel)
+        self.echo: Any = self.channel.unary_unary(ECHO)
+
+    @property
+    def process(self) -> psutil.Process:
+        return psutil.Process(self.sidecar.pid)
+
+    def user(self, memories: int) -> str:
+        """The user of a partition of that size, at rest."""
+        if memories not in self._sizes:
+            self.fill(memories)
+        return self._sizes[memories]
+
+    def fill(self, memories: int) -> float:
+        """Make the user of that size; the seconds it took to store."""
+        name = self._sizes[memories] = f"user-{memories}"
+        return self.ingest(name, memories)
+
+    def ingest(self, user: str, memories: int) -> float:
+        """Store new memories in batches of 256 and wait for the upkeep; the seconds of the calls alone."""
+        first = self.take_blocks(-(-memories // BATCH))
+        waiting: deque[Any] = deque()
+        started = time.perf_counter()
+        with tqdm(total=memories, desc=f"storing {memories:,}", unit=" memories", leave=False, disable=None) as bar:
+            for request in batches(self.data, user, first, memories):
+                waiting.append(self.memories.BatchRemember.future(request))
+                if len(waiting) >= _IN_FLIGHT:
+                    bar.update(_stored(waiting.popleft().result()))
+            while waiting:
+                bar.update(_stored(waiting.popleft().result()))
+        elapsed = time.perf_counter() - started
+        self.rest()
+        return elapsed
+
+    def take_blocks(self, count: int) -> int:
+        """The first of so many blocks of the data set that nothing else uses."""
+        first = self._blocks
+        self._blocks += count
+        return first
+
+    def rest(self, patience: float = 300.0) -> None:
+        """Wait until the process does nothing by itself: indexes built, graph caught up, snapshots written."""
+        process = self.process
+        process.cpu_percent()
+        quiet, until = 0.0, time.monotonic() + patience
+        while quiet < _AT_REST_SECONDS:
+            if time.monotonic() > until:
+                raise RuntimeError(f"the sidecar is still busy after {patience} s")
+            time.sleep(0.25)
+            quiet = quiet + 0.25 if process.cpu_percent() < _AT_REST_PERCENT else 0.0
+
+    def resident_bytes(self) -> tuple[int, int]:
+        """(RSS, PSS) of the process itself; its private Redis-protocol server holds sessions only."""
+        info = self.process.memory_full_info()
+        return info.rss, info.pss
+
+    def restart(self, kill: bool) -> float:
+        """Stop it, cleanly or by SIGKILL, and start it again; seconds from exec to SERVING on readiness."""
+        self.channel.close()
+        if kill:
+            self.sidecar.kill()
+        else:
+            self.sidecar.stop()
+        started = time.perf_counter()
+        self.sidecar.start(wait=False)
+        self._connect()
+        health = health_pb2_grpc.HealthStub(self.channel)
+        request = health_pb2.HealthCheckRequest(service="readiness")
+        while health.Check(request, wait_for_ready=True, timeout=60).status != health_pb2.HealthCheckResponse.SERVING:
+            time.sleep(0.005)
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        self.channel.close()
+        self.sidecar.close()
+
+
+def _stored(response: Any) -> int:
+    wrong = [result.error.message for result in response.results if not result.outcomes]
+    if wrong:
+        raise RuntimeError(wrong[0])
+    return len(response.results)
