@@ -24,15 +24,25 @@ def _vectors(folder: Path) -> list[Path]:
     return [path for path in (folder / "vectors").rglob("*") if path.is_file()]
 
 
+def _flip_vectors(folder: Path) -> None:
+    for path in _vectors(folder):
+        flip_bits(path, DICE, 3)
+
+
+def _cut_vectors(folder: Path) -> None:
+    for path in _vectors(folder):
+        truncate(path, 0.5)
+
+
 # Each is done to one user's folder, in pairs: a start tries two of them.
 DAMAGES: tuple[tuple[Damage, Damage], ...] = (
     (
         lambda folder: flip_bits(folder / "records", DICE, 3),
-        lambda folder: [flip_bits(path, DICE, 3) for path in _vectors(folder)],
+        _flip_vectors,
     ),
     (
         lambda folder: truncate(folder / "records", DICE.choice((0.0, 0.3, 0.9))),
-        lambda folder: [truncate(path, 0.5) for path in _vectors(folder)],
+        _cut_vectors,
     ),
     (
         lambda folder: (folder / "records").unlink(),
