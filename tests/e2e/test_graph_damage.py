@@ -50,7 +50,6 @@ DAMAGES: tuple[Callable[[Path], None], ...] = (
     _delete_folder,
     _cut,
     _flip_one,
-    _flip_one,
     _flip_many,
     _forget_description,
 )

@@ -1,9 +1,9 @@
 """What is purged is gone from every file.
 
-As soon as the purge is answered: the ledger has zeros in its place, its log is emptied, the user's snapshot is dropped.
-What stays: ids (the ledger's chain needs them, so an id that a caller chooses should say nothing), and in the graph's
-file, which neither engine overwrites, the beginning of the text, until the graph is made again. Sessions are apart: their
-messages are in the session server's file until it is rewritten.
+As soon as the purge is answered: the ledger has zeros in its place, its log is emptied, the user's snapshot is
+dropped. What stays: ids (the ledger's chain needs them, so an id that a caller chooses should say nothing), and in the
+graph's file, which neither engine overwrites, the beginning of the text, until the graph is made again. Sessions are
+apart: their messages are in the session server's file until it is rewritten.
 """
 
 from __future__ import annotations
