@@ -5,54 +5,27 @@ Everything an event needs, ids and times included, is decided here, so that appl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from itertools import islice
 
-from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
-from memsidecar.domain.errors import AlreadyExists, EtagMismatch, InvalidField, NotFound
-from memsidecar.domain.events import NO_VECTORS, Change, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.decision import Decision, current
+from memsidecar.domain.draft import Action, Draft, Outcome, Patch
+from memsidecar.domain.errors import AlreadyExists, InvalidField
+from memsidecar.domain.events import NO_VECTORS, Change, MemoryRecorded, Vectors, VectorsRecorded
 from memsidecar.domain.identity import adds_evidence, digest_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_LABELS, MAX_REPEATED
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State
 from memsidecar.domain.mentions import MAX_NAME, Mention
-from memsidecar.domain.scope import Partition, Scope, resource_name
+from memsidecar.domain.removal import UNNAMED, discovered, left_alone, soft_delete
+from memsidecar.domain.scope import Scope
 from memsidecar.domain.text import display_name, entity_key, normalise
-from memsidecar.domain.view import Overlay, PartitionView
 
 # Sources kept on one memory; the oldest and the newest ones say most.
 MAX_PROVENANCE = 64
 # As many as a caller may give: merging must not lose what was accepted.
 MAX_ALIASES = MAX_REPEATED
-# Soft-deleted memories are purged this long after deletion (microseconds): 30 days, as in AIP-164's examples.
-_UNNAMED = "no memory names it any more"
-PURGE_AFTER = 30 * 24 * 3600 * 1_000_000
-
-NewId = Callable[[], str]
-
-
-@dataclass(slots=True)
-class Decision:
-    """Events in order, and what became of each draft. `view` sees the events already."""
-
-    partition: Partition
-    view: Overlay
-    now: int
-    new_id: NewId
-    request: Request = field(default_factory=Request)
-    events: list[Event] = field(default_factory=list)
-
-    @classmethod
-    def on(cls, view: PartitionView, partition: Partition, now: int, new_id: NewId, request: Request) -> Decision:
-        return cls(partition, Overlay(view), now, new_id, request)
-
-    def record(self, event: Event) -> None:
-        self.events.append(event)
-        self.view.add(event)
-
-    def name(self, memory_id: str) -> str:
-        return resource_name(self.partition, "memories", memory_id)
 
 
 def remember(decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None) -> Outcome:
@@ -118,7 +91,7 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
 
     Raises NotFound, EtagMismatch, InvalidField (also for a memory that is deleted: undelete it first).
     """
-    memory = _current(decision, memory_id, patch.etag)
+    memory = current(decision, memory_id, patch.etag)
     if memory.state is State.DELETED:
         raise InvalidField("memory.name", "is deleted; undelete it first")
     if patch.kind is not None and patch.kind is not memory.kind:
@@ -155,101 +128,9 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
     if vectors is None and embedded_text(body) != embedded_text(memory.body):
         vectors = NO_VECTORS
     decision.record(MemoryRecorded(Change.UPDATED, changed, vectors, decision.request.actor, patch.reason))
-    for entity in _left_alone(decision, memory.mentions):
-        _delete(decision, entity, _UNNAMED)
+    for entity in left_alone(decision, memory.mentions):
+        soft_delete(decision, entity, UNNAMED)
     return changed
-
-
-def delete(decision: Decision, memory_id: str, etag: str, reason: str) -> Memory:
-    """Soft-delete: kept for `PURGE_AFTER`, out of every recall and list at once. Deleting twice changes nothing."""
-    memory = _current(decision, memory_id, etag)
-    if memory.state is State.DELETED:
-        return memory
-    deleted = _delete(decision, memory, reason)
-    for entity in _left_alone(decision, memory.mentions):
-        _delete(decision, entity, _UNNAMED)
-    return deleted
-
-
-def undelete(decision: Decision, memory_id: str) -> Memory:
-    """Bring a soft-deleted memory back. One that is not deleted stays as it is. Raises NotFound.
-
-    When the same content was stored again meanwhile, both are live: the caller asked for this one by name, and neither
-    may take the other's history away. What is said next adds to the older one (`PartitionView.by_digest`).
-    """
-    memory = _current(decision, memory_id, "")
-    if memory.state is not State.DELETED:
-        return memory
-    restored = _restore(decision, memory)
-    for entity in map(decision.view.memory, memory.mentions):
-        if entity is not None and entity.state is State.DELETED and _discovered(entity):
-            _restore(decision, entity)
-    return restored
-
-
-def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
-    """Remove a memory for good, and with it the names that only it held. Raises NotFound, EtagMismatch."""
-    memory = _current(decision, memory_id, etag)
-    decision.record(MemoryPurged(memory_id, decision.request.actor, reason))
-    for entity_id in memory.mentions:
-        entity = decision.view.memory(entity_id)
-        if entity is not None and _discovered(entity) and not any(decision.view.naming(entity_id)):
-            decision.record(MemoryPurged(entity_id, decision.request.actor, _UNNAMED))
-
-
-def _delete(decision: Decision, memory: Memory, reason: str) -> Memory:
-    deleted = replace(
-        memory,
-        state=State.DELETED,
-        deleted_at=decision.now,
-        purge_at=decision.now + PURGE_AFTER,
-        updated_at=decision.now,
-        version=memory.version + 1,
-    )
-    decision.record(MemoryRecorded(Change.DELETED, deleted, None, decision.request.actor, reason))
-    return deleted
-
-
-def _restore(decision: Decision, memory: Memory) -> Memory:
-    restored = replace(
-        memory,
-        state=State.ACTIVE,
-        deleted_at=None,
-        purge_at=None,
-        updated_at=decision.now,
-        version=memory.version + 1,
-    )
-    decision.record(MemoryRecorded(Change.UNDELETED, restored, None, decision.request.actor))
-    return restored
-
-
-def _discovered(memory: Memory | None) -> bool:
-    return memory is not None and isinstance(memory.body, Entity) and memory.body.discovered
-
-
-def _left_alone(decision: Decision, entity_ids: Iterable[str]) -> list[Memory]:
-    """Those of the entities that were only found in texts, and that no live memory names any more."""
-    alone = []
-    for entity in map(decision.view.memory, entity_ids):
-        if entity is None or entity.state is State.DELETED or not _discovered(entity):
-            continue
-        naming = map(decision.view.memory, decision.view.naming(entity.id))
-        if all(memory is None or memory.state is State.DELETED for memory in naming):
-            alone.append(entity)
-    return alone
-
-
-def etag_of(memory: Memory) -> str:
-    return str(memory.version)
-
-
-def _current(decision: Decision, memory_id: str, etag: str) -> Memory:
-    memory = decision.view.memory(memory_id)
-    if memory is None:
-        raise NotFound(decision.name(memory_id))
-    if etag and etag != etag_of(memory):
-        raise EtagMismatch(decision.name(memory_id), etag_of(memory))
-    return memory
 
 
 def _same(decision: Decision, body: Body, digest: bytes) -> Memory | None:
@@ -262,7 +143,7 @@ def _same(decision: Decision, body: Body, digest: bytes) -> Memory | None:
             # A name found in a text is explained by whoever knows it as an alias; two entities that callers wrote may
             # share an alias and be two.
             named = (view.entity(entity_key(alias)) for alias in body.aliases)
-            found = next((i for i in named if i is not None and _discovered(view.memory(i))), None)
+            found = next((i for i in named if i is not None and discovered(view.memory(i))), None)
     return view.memory(found) if found is not None else None
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from memsidecar.domain.decide import Decision
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import ModelUnavailable, SidecarError
 from memsidecar.domain.events import Vectors, VectorsRecorded

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from memsidecar.domain import decide
-from memsidecar.domain.decide import Decision
+from memsidecar.domain import decide, removal
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
 from memsidecar.domain.events import Entry
@@ -152,9 +152,9 @@ class Memories:
 
         def command(decision: Decision) -> list[Outcome | None]:
             if purge:
-                decide.purge(decision, memory_id, etag, reason)
+                removal.purge(decision, memory_id, etag, reason)
                 return [None]
-            return [Outcome(Action.CREATED, decide.delete(decision, memory_id, etag, reason), "deleted")]
+            return [Outcome(Action.CREATED, removal.delete(decision, memory_id, etag, reason), "deleted")]
 
         known = (await self._residency.view(partition)).memory(memory_id)
         answer = await self._residency.write(partition, command, request)
@@ -172,7 +172,7 @@ class Memories:
             memory = decision.view.memory(memory_id)
             if memory is None or memory.purge_at is None or memory.purge_at > decision.now:
                 raise NotFound(resource_name(partition, "memories", memory_id))
-            decide.purge(decision, memory_id, "", "its purge time has come")
+            removal.purge(decision, memory_id, "", "its purge time has come")
             return [None]
 
         await self._residency.write(partition, command, Request(actor="memsidecar"))
@@ -183,7 +183,7 @@ class Memories:
         """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""
 
         def command(decision: Decision) -> list[Outcome]:
-            return [Outcome(Action.CREATED, decide.undelete(decision, memory_id), "restored")]
+            return [Outcome(Action.CREATED, removal.undelete(decision, memory_id), "restored")]
 
         return self._written(partition, await self._residency.write(partition, command, request))
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from memsidecar.domain.decide import Decision, remember
+from memsidecar.domain.decide import remember
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft, Outcome, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
 from memsidecar.domain.scope import Scope

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memsidecar.domain.decide import Decision
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Outcome, Request
 from memsidecar.domain.errors import InvalidField, RequestIdReused, SidecarError
 from memsidecar.domain.events import Entry, Event, MemoryRecorded

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from memsidecar.domain import decide
-from memsidecar.domain.decide import MAX_PROVENANCE, Decision
+from memsidecar.domain import decide, removal
+from memsidecar.domain.decide import MAX_PROVENANCE
+from memsidecar.domain.decision import Decision, etag_of
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, EtagMismatch, InvalidField, NotFound
 from memsidecar.domain.events import Event, MemoryRecorded, Vectors, VectorsRecorded
@@ -186,7 +187,7 @@ def test_names_without_letters_are_kept_apart_and_found_by_content(store: Store)
 def test_a_reference_to_what_is_not_there_is_refused(store: Store, draft: Draft, field: str) -> None:
     for memory_id, body in (("wren", Entity("Wren")), ("deleted", Entity("Gone")), ("fact", Fact("known"))):
         store.run(lambda d, i=memory_id, b=body: decide.create(d, Draft(b), (), None, i))  # type: ignore[misc]
-    store.run(lambda d: decide.delete(d, "deleted", "", ""))
+    store.run(lambda d: removal.delete(d, "deleted", "", ""))
     problem = store.refused(lambda d: decide.remember(d, draft, (Mention("New Name"),), None), InvalidField)
     assert problem.startswith(field + ": ")
 
@@ -194,7 +195,7 @@ def test_a_reference_to_what_is_not_there_is_refused(store: Store, draft: Draft,
 def test_what_a_memory_points_at_may_go_without_locking_the_memory(store: Store) -> None:
     wren = store.remember(Entity("Wren")).memory.id
     fact = store.remember(Fact("f", subject=wren), mentions=(wren,)).memory.id
-    store.run(lambda d: decide.purge(d, wren, "", ""))
+    store.run(lambda d: removal.purge(d, wren, "", ""))
     assert store.update(fact, importance=0.9).importance == 0.9
     patch = Patch({"subject": "gone"})
     assert "memory.fact.subject" in store.refused(lambda d: decide.update(d, fact, patch, None), InvalidField)
@@ -209,37 +210,37 @@ def test_a_refused_update_records_nothing(store: Store) -> None:
 
 def test_an_etag_holds_for_one_version(store: Store) -> None:
     memory = store.remember(Fact("f")).memory
-    etag = decide.etag_of(memory)
+    etag = etag_of(memory)
     store.update(memory.id, etag=etag, importance=0.9)
     for command in (
         lambda d: decide.update(d, memory.id, Patch({}, etag), None),
-        lambda d: decide.delete(d, memory.id, etag, ""),
-        lambda d: decide.purge(d, memory.id, etag, ""),
+        lambda d: removal.delete(d, memory.id, etag, ""),
+        lambda d: removal.purge(d, memory.id, etag, ""),
     ):
         assert "its etag is now 2" in store.refused(command, EtagMismatch)
 
 
 def test_deleting_twice_and_undeleting(store: Store) -> None:
     memory = store.remember(Fact("f")).memory
-    deleted = store.run(lambda d: decide.delete(d, memory.id, "", "why"))
-    assert (deleted.state, deleted.version, deleted.purge_at) == (State.DELETED, 2, store.now + decide.PURGE_AFTER)
-    assert store.run(lambda d: decide.delete(d, memory.id, "", "")) == deleted
+    deleted = store.run(lambda d: removal.delete(d, memory.id, "", "why"))
+    assert (deleted.state, deleted.version, deleted.purge_at) == (State.DELETED, 2, store.now + removal.PURGE_AFTER)
+    assert store.run(lambda d: removal.delete(d, memory.id, "", "")) == deleted
     assert store.events == []
     store.refused(lambda d: decide.update(d, memory.id, Patch({"importance": 1.0}), None), InvalidField)
-    back = store.run(lambda d: decide.undelete(d, memory.id))
+    back = store.run(lambda d: removal.undelete(d, memory.id))
     assert (back.state, back.deleted_at, back.purge_at, back.version) == (State.ACTIVE, None, None, 3)
-    assert store.run(lambda d: decide.undelete(d, memory.id)) == back
+    assert store.run(lambda d: removal.undelete(d, memory.id)) == back
     assert store.events == []
 
 
 def test_both_live_when_the_same_was_stored_before_an_undelete(store: Store) -> None:
     old = store.remember(Fact("f")).memory
-    store.run(lambda d: decide.delete(d, old.id, "", ""))
+    store.run(lambda d: removal.delete(d, old.id, "", ""))
     new = store.remember(Fact("f")).memory
     assert new.id != old.id
-    store.run(lambda d: decide.undelete(d, old.id))
+    store.run(lambda d: removal.undelete(d, old.id))
     assert store.remember(Fact("f"), source=Provenance(document="p")).memory.id == old.id
-    store.run(lambda d: decide.delete(d, old.id, "", ""))
+    store.run(lambda d: removal.delete(d, old.id, "", ""))
     assert store.remember(Fact("f"), source=Provenance(document="p")).memory.id == new.id
 
 
@@ -247,7 +248,7 @@ def test_an_update_may_make_two_memories_say_the_same(store: Store) -> None:
     first, second = store.remember(Fact("f")).memory, store.remember(Fact("g")).memory
     store.update(second.id, statement="f")
     assert store.remember(Fact("f")).memory.id == first.id
-    store.run(lambda d: decide.purge(d, first.id, "", ""))
+    store.run(lambda d: removal.purge(d, first.id, "", ""))
     assert store.remember(Fact("f")).memory.id == second.id
     assert store.remember(Fact("g")).action is Action.CREATED
 
@@ -256,16 +257,16 @@ def test_a_purged_id_is_free_again(store: Store) -> None:
     create = lambda d: decide.create(d, Draft(Fact("f")), (), None, "mine")  # noqa: E731
     store.run(create)
     store.refused(create, AlreadyExists)
-    store.run(lambda d: decide.purge(d, "mine", "", ""))
-    store.refused(lambda d: decide.undelete(d, "mine"), NotFound)
+    store.run(lambda d: removal.purge(d, "mine", "", ""))
+    store.refused(lambda d: removal.undelete(d, "mine"), NotFound)
     assert store.run(create).version == 1
 
 
 def test_episodes_follow_the_last_one_that_is_left(store: Store) -> None:
     a, b, c = (store.remember(Episode(t), session="s").memory for t in "abc")
     assert [m.body.follows for m in (a, b, c)] == ["", a.id, b.id]  # type: ignore[union-attr]
-    store.run(lambda d: decide.purge(d, b.id, "", ""))
-    store.run(lambda d: decide.purge(d, c.id, "", ""))
+    store.run(lambda d: removal.purge(d, b.id, "", ""))
+    store.run(lambda d: removal.purge(d, c.id, "", ""))
     assert store.remember(Episode("d"), session="s").memory.body.follows == a.id  # type: ignore[union-attr]
     assert store.remember(Episode("e"), session="t").memory.body.follows == ""  # type: ignore[union-attr]
 

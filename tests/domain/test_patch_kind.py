@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from memsidecar.domain.decide import Decision, update
+from memsidecar.domain.decide import update
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Patch, Request
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.memory import Kind, Memory, Preference

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from memsidecar.domain import decide
-from memsidecar.domain.decide import Decision
+from memsidecar.domain import decide, removal
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft, Patch, Request
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.events import Vectors, VectorsRecorded
@@ -134,11 +134,11 @@ class Remove:
     def __call__(self, decision: Decision) -> None:
         match self.kind:
             case "delete":
-                decide.delete(decision, self.memory_id, "", "")
+                removal.delete(decision, self.memory_id, "", "")
             case "undelete":
-                decide.undelete(decision, self.memory_id)
+                removal.undelete(decision, self.memory_id)
             case _:
-                decide.purge(decision, self.memory_id, "", "")
+                removal.purge(decision, self.memory_id, "", "")
 
 
 _patches = st.fixed_dictionaries({}, optional={"importance": st.just(0.9), "labels": _labels, "mentions": _refs})

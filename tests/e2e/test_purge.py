@@ -1,9 +1,8 @@
-"""What is purged is gone from every file.
+"""What is purged is gone from every file, and with it the names that only it held.
 
-As soon as the purge is answered: the ledger has zeros in its place, its log is emptied, the user's snapshot is
-dropped. What stays: ids (the ledger's chain needs them, so an id that a caller chooses should say nothing), and in the
-graph's file, which neither engine overwrites, the beginning of the text, until the graph is made again. Sessions are
-apart: their messages are in the session server's file until it is rewritten.
+As soon as the purge is answered: the ledger has zeros in its place, its log is emptied, the user's snapshot is dropped.
+The graph holds no text. What stays: ids (the ledger's chain needs them, so an id that a caller chooses should say
+nothing). Sessions are apart: their messages are in the session server's file until it is rewritten.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ MANY = 1_100  # enough for a snapshot
 
 
 def _holding(data: Path, words: tuple[str, ...] = CANARIES) -> set[str]:
-    """The files, but for the graph's, that hold any of the words, in any case, as UTF-8 or UTF-16."""
+    """The files that hold any of the words, in any case, as UTF-8 or UTF-16."""
     wanted = [w.encode(code) for word in words for w in (word, word.lower()) for code in ("utf-8", "utf-16-le")]
     found = set()
     for path in data.rglob("*"):
-        if path.is_file() and path.parent.name != "graph" and any(word in path.read_bytes() for word in wanted):
+        if path.is_file() and any(word in path.read_bytes() for word in wanted):
             found.add(path.relative_to(data).as_posix())
     return found
 
@@ -44,7 +43,6 @@ def test_purged_text_is_gone_from_every_file(launch: Launch, engine: str) -> Non
             names.append(told.memories[0].name)
         changed = Memory(Episode(f"Ann met {CANARIES[0]} and {CANARIES[1]} in Porto"), name=names[0])
         client.update_memory(changed, fields=["episode.text"], reason=f"about {CANARIES[2]}")
-        # Discovered entities carry the names on: whoever purges a memory purges what was found in it.
         found = [m.name for m in client.list_memories(ALL, page_size=1000) if _mentions(m)]
         assert len(found) > len(names)
         assert sidecar.stop() == 0  # everything is in every file now
@@ -52,7 +50,7 @@ def test_purged_text_is_gone_from_every_file(launch: Launch, engine: str) -> Non
 
         sidecar.start()
         client.recall(CANARIES[0])
-        for name in found:
+        for name in names:
             client.delete_memory(name, purge=True)
         assert _holding(data) == set()
         assert not [m for m in client.list_memories(ALL, page_size=1000) if _mentions(m)]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from memsidecar.domain import decide
-from memsidecar.domain.decide import Decision
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Request
 from memsidecar.domain.errors import NotFound, RequestIdReused, StoreFull, StoreUnavailable
 from memsidecar.domain.memory import Fact

@@ -5,7 +5,7 @@ Messages are filled in place: built apart and then put into their parent they wo
 
 from __future__ import annotations
 
-from memsidecar.domain.decide import etag_of
+from memsidecar.domain.decision import etag_of
 from memsidecar.domain.draft import Outcome
 from memsidecar.domain.events import Entry, MemoryPurged, MemoryRecorded
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Procedure, Provenance

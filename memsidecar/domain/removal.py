@@ -1,0 +1,95 @@
+"""The rules of taking away: delete, undelete, purge, and what goes along. Pure, as decide.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from memsidecar.domain.decision import Decision, current
+from memsidecar.domain.events import Change, MemoryPurged, MemoryRecorded
+from memsidecar.domain.memory import Entity, Memory, State
+
+# Soft-deleted memories are purged this long after deletion (microseconds): 30 days, as in AIP-164's examples.
+PURGE_AFTER = 30 * 24 * 3600 * 1_000_000
+UNNAMED = "no memory names it any more"
+
+
+def delete(decision: Decision, memory_id: str, etag: str, reason: str) -> Memory:
+    """Soft-delete: kept for `PURGE_AFTER`, out of every recall and list at once. Deleting twice changes nothing."""
+    memory = current(decision, memory_id, etag)
+    if memory.state is State.DELETED:
+        return memory
+    deleted = soft_delete(decision, memory, reason)
+    for entity in left_alone(decision, memory.mentions):
+        soft_delete(decision, entity, UNNAMED)
+    return deleted
+
+
+def undelete(decision: Decision, memory_id: str) -> Memory:
+    """Bring a soft-deleted memory back. One that is not deleted stays as it is. Raises NotFound.
+
+    When the same content was stored again meanwhile, both are live: the caller asked for this one by name, and neither
+    may take the other's history away. What is said next adds to the older one (`PartitionView.by_digest`).
+    """
+    memory = current(decision, memory_id, "")
+    if memory.state is not State.DELETED:
+        return memory
+    restored = _restore(decision, memory)
+    for entity in map(decision.view.memory, memory.mentions):
+        if entity is not None and entity.state is State.DELETED and discovered(entity):
+            _restore(decision, entity)
+    return restored
+
+
+def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
+    """Remove a memory for good, and with it the names that only it held. Raises NotFound, EtagMismatch."""
+    memory = current(decision, memory_id, etag)
+    decision.record(MemoryPurged(memory_id, decision.request.actor, reason))
+    for entity_id in memory.mentions:
+        entity = decision.view.memory(entity_id)
+        if entity is not None and discovered(entity) and not any(decision.view.naming(entity_id)):
+            decision.record(MemoryPurged(entity_id, decision.request.actor, UNNAMED))
+
+
+def soft_delete(decision: Decision, memory: Memory, reason: str) -> Memory:
+    """Mark a live memory as deleted, it alone."""
+    deleted = replace(
+        memory,
+        state=State.DELETED,
+        deleted_at=decision.now,
+        purge_at=decision.now + PURGE_AFTER,
+        updated_at=decision.now,
+        version=memory.version + 1,
+    )
+    decision.record(MemoryRecorded(Change.DELETED, deleted, None, decision.request.actor, reason))
+    return deleted
+
+
+def _restore(decision: Decision, memory: Memory) -> Memory:
+    restored = replace(
+        memory,
+        state=State.ACTIVE,
+        deleted_at=None,
+        purge_at=None,
+        updated_at=decision.now,
+        version=memory.version + 1,
+    )
+    decision.record(MemoryRecorded(Change.UNDELETED, restored, None, decision.request.actor))
+    return restored
+
+
+def discovered(memory: Memory | None) -> bool:
+    """Whether it is an entity that was found in a text, not written by a caller."""
+    return memory is not None and isinstance(memory.body, Entity) and memory.body.discovered
+
+
+def left_alone(decision: Decision, entity_ids: Iterable[str]) -> list[Memory]:
+    """Those of the entities that were only found in texts, and that no live memory names any more."""
+    alone = []
+    for entity in map(decision.view.memory, entity_ids):
+        if entity is None or entity.state is State.DELETED or not discovered(entity):
+            continue
+        naming = map(decision.view.memory, decision.view.naming(entity.id))
+        if all(memory is None or memory.state is State.DELETED for memory in naming):
+            alone.append(entity)
+    return alone
