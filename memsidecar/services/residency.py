@@ -23,9 +23,10 @@ _log = logging.getLogger(__name__)
 
 # Entries after a snapshot that make it worth writing another one when the partition leaves memory.
 SNAPSHOT_AT_EXIT = SNAPSHOT_AFTER // 5
-# A snapshot stops the writes of its partition, so it waits until nobody has written for this long ...
+# Building the index takes a core from whoever writes, and a snapshot stops the writes of its partition: both wait until
+# nobody has written for this long ...
 QUIET_SECONDS = 1.0
-# ... but under writes that do not end no longer than this: it bounds what a start has to replay.
+# ... but under writes that do not end no longer than this: it bounds what a recall scans and what a start replays.
 PATIENCE_SECONDS = 30.0
 
 Notify = Callable[[Resident, Sequence[Entry]], None]
@@ -127,6 +128,7 @@ class Residency:
         for task in [*self._loading.values(), *self._proving]:
             await asyncio.wait([task])
         for loaded in list(self._loaded.values()):
+            await loaded.resident.vectors.close()  # an index under construction is saved as far as it is
             await loaded.writer.finish()
             loaded.leaving = True
             await self._unload(loaded)
@@ -216,9 +218,11 @@ class Residency:
 
     async def _tended(self, loaded: Loaded) -> None:
         try:
+            await self._until_quiet(loaded)
+            if self._closing.is_set():
+                return  # `close` saves what is worth it; an index is not built on the way out
             await loaded.resident.vectors.maintain()
             if loaded.unsaved >= loaded.save_at:
-                await self._until_quiet(loaded)
                 await self._save(loaded)
         except SidecarError as error:
             _log.warning("partition upkeep failed", extra={"problem": str(error)})
@@ -234,7 +238,6 @@ class Residency:
             written = loaded.unsaved
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), QUIET_SECONDS)
-            await loaded.resident.vectors.maintain()
 
     async def _save(self, loaded: Loaded) -> None:
         async with loaded.writer.pause:
