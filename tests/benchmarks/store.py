@@ -24,7 +24,8 @@ _QUICK_TO_RECONNECT = (
     ("grpc.max_reconnect_backoff_ms", 20),
 )
 # Below this share of a core, for so many seconds, there is no upkeep under way.
-_AT_REST_PERCENT, _AT_REST_SECONDS = 8.0, 1.5
+# Upkeep waits a second for a pause in the writes: longer than that without work is rest.
+_AT_REST_PERCENT, _AT_REST_SECONDS = 5.0, 4.0
 # Requests on their way at once during an ingest: one being made, one being served.
 _IN_FLIGHT = 2
 
