@@ -134,7 +134,7 @@ class Provenance:
     time: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Memory:
     """One remembered thing, as of one version.
 

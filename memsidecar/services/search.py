@@ -21,6 +21,9 @@ from memsidecar.services.resident.filtering import matching
 # second in both tiers over the first of either.
 PER_HIT = 6
 AT_LEAST = 64
+# When only one tier has something to look for, its own order is nearly the final one.
+ALONE_PER_HIT = 3
+ALONE_AT_LEAST = 24
 
 RowNumbers = NDArray[np.int64]
 Ranked = tuple[float, int, int, int]
@@ -44,7 +47,9 @@ class Search:
             self._note_empty(tiers, vector)
             return
         mask = matching(resident, question.scope, question.filter, self._now)
-        wanted = max(AT_LEAST, PER_HIT * question.max_hits)
+        alone = not self._analysis.terms and not self._analysis.entities and not question.entities
+        per_hit, at_least = (ALONE_PER_HIT, ALONE_AT_LEAST) if alone else (PER_HIT, AT_LEAST)
+        wanted = max(at_least, per_hit * question.max_hits)
         parts: list[RowNumbers] = []
         keyword: NDArray[np.float32] | None = None
         if Tier.KEYWORD in tiers and self._analysis.terms:
