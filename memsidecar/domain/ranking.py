@@ -146,14 +146,19 @@ def explain(signals: Signals, index: int, profile: Profile, now: int, total: flo
     return tuple(components)
 
 
-def main_tier(signals: Signals, index: int, profile: Profile) -> Tier:
-    """The tier that contributed most to a candidate."""
-    parts = {
-        Tier.KEYWORD: profile.keyword * float(signals.keyword[index]),
-        Tier.VECTOR: profile.cosine * max(0.0, float(signals.cosine[index])),
-        Tier.GRAPH: profile.entity * float(signals.entity[index]),
-    }
-    return max(parts, key=lambda tier: (parts[tier], -tier))
+_TIERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD)
+
+
+def main_tiers(signals: Signals, profile: Profile) -> list[Tier]:
+    """The tier that contributed most to each candidate; of equal ones the first of vector, graph, keyword."""
+    parts = np.stack(
+        [
+            profile.cosine * np.maximum(signals.cosine, 0.0),
+            profile.entity * signals.entity,
+            profile.keyword * signals.keyword,
+        ]
+    )
+    return [_TIERS[place] for place in np.argmax(parts, axis=0).tolist()]
 
 
 def order(scores: Values, births: NDArray[np.int64], limit: int) -> NDArray[np.intp]:

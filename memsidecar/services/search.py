@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.memory import Entity, Memory
 from memsidecar.domain.question import Analysis
-from memsidecar.domain.ranking import Profile, Signals, explain, main_tier, order, score
+from memsidecar.domain.ranking import Profile, Signals, explain, main_tiers, order, score
 from memsidecar.domain.recall import Hit, Question, Tier
 from memsidecar.services.resident import Resident
 from memsidecar.services.resident.columns import NO_ROW
@@ -39,6 +39,7 @@ class Search:
         self._rows: RowNumbers = np.zeros(0, dtype=np.int64)
         self._scores: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self._signals: Signals | None = None
+        self._tiers: list[Tier] = []
         self._entities: tuple[str, ...] = ()
 
     def run(self, tiers: frozenset[Tier], vector: Matrix | None) -> None:
@@ -71,6 +72,7 @@ class Search:
         if len(self._rows):
             self._signals = self._gather(keyword, cosines, vector)
             self._scores = score(self._signals, self._profile, self._now)
+            self._tiers = main_tiers(self._signals, self._profile)
 
     def best(self, place: int) -> list[Ranked]:
         """The best candidates of this partition, for a merge with those of others."""
@@ -92,7 +94,7 @@ class Search:
             self._resident.partition,
             memory if state is memory.state else replace(memory, state=state),
             total,
-            main_tier(signals, candidate, self._profile),
+            self._tiers[candidate],
         )
         if not self._question.explain:
             return hit

@@ -14,7 +14,7 @@ from memsidecar.domain.ranking import (
     answer_confidence,
     explain,
     freshness,
-    main_tier,
+    main_tiers,
     order,
     score,
 )
@@ -101,7 +101,7 @@ def test_freshness_falls_to_a_third_in_its_days_and_never_rises_above_one() -> N
 
 def test_the_tier_that_gave_most_is_named() -> None:
     mixed = signals(keyword=[1.0, 0.0, 0.0], cosine=[0.1, 0.9, 0.0], entity=[0.0, 0.0, 1.0])
-    assert [main_tier(mixed, i, Profile()) for i in range(3)] == [Tier.KEYWORD, Tier.VECTOR, Tier.GRAPH]
+    assert main_tiers(mixed, Profile())[:3] == [Tier.KEYWORD, Tier.VECTOR, Tier.GRAPH]
 
 
 @given(st.lists(st.tuples(_share, st.booleans()), max_size=10))
