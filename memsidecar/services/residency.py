@@ -26,8 +26,10 @@ SNAPSHOT_AT_EXIT = SNAPSHOT_AFTER // 5
 # Building the index takes a core from whoever writes, and a snapshot stops the writes of its partition: both wait until
 # nobody has written for this long ...
 QUIET_SECONDS = 1.0
-# ... but under writes that do not end no longer than this: it bounds what a recall scans and what a start replays.
-PATIENCE_SECONDS = 30.0
+# ... but under writes that do not end a snapshot waits no longer than this, which bounds what a start replays,
+SNAPSHOT_PATIENCE = 30.0
+# and the index no longer than this, which bounds what a recall scans: a bulk load is over by then, or a steady trickle.
+INDEX_PATIENCE = 120.0
 
 Notify = Callable[[Resident, Sequence[Entry]], None]
 
@@ -217,13 +219,19 @@ class Residency:
             loaded.tending = asyncio.create_task(self._tended(loaded), name="partition-upkeep")
 
     async def _tended(self, loaded: Loaded) -> None:
+        began = self._clock.monotonic()
         try:
-            await self._until_quiet(loaded)
-            if self._closing.is_set():
-                return  # `close` saves what is worth it; an index is not built on the way out
-            await loaded.resident.vectors.maintain()
-            if loaded.unsaved >= loaded.save_at:
-                await self._save(loaded)
+            while True:
+                quiet = await self._until_quiet(loaded)
+                if self._closing.is_set():
+                    return  # `close` saves what is worth it; an index is not built on the way out
+                index_now = quiet or self._clock.monotonic() > began + INDEX_PATIENCE
+                if index_now:
+                    await loaded.resident.vectors.maintain()
+                if loaded.unsaved >= loaded.save_at:
+                    await self._save(loaded)
+                if index_now or not loaded.resident.vectors.needs_upkeep:
+                    return
         except SidecarError as error:
             _log.warning("partition upkeep failed", extra={"problem": str(error)})
         finally:
@@ -231,13 +239,15 @@ class Residency:
             self._recount(loaded)
             self._evict_surplus()
 
-    async def _until_quiet(self, loaded: Loaded) -> None:
-        until = self._clock.monotonic() + PATIENCE_SECONDS
+    async def _until_quiet(self, loaded: Loaded) -> bool:
+        """Whether nobody has written for a while; False when that takes too long to wait for."""
+        until = self._clock.monotonic() + SNAPSHOT_PATIENCE
         written = -1
         while loaded.unsaved != written and self._clock.monotonic() < until and not self._closing.is_set():
             written = loaded.unsaved
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), QUIET_SECONDS)
+        return loaded.unsaved == written
 
     async def _save(self, loaded: Loaded) -> None:
         async with loaded.writer.pause:
