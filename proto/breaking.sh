@@ -8,8 +8,8 @@ if ! git rev-parse --git-dir >/dev/null 2>&1; then
   echo "not a git checkout: nothing to compare with"
   exit 0
 fi
-against=$(git tag --list 'v*' --sort=-version:refname --merged HEAD | head -n 1)
-[ -n "$against" ] || against=$(git log --format=%h --diff-filter=A --reverse -- 'proto/*.proto' | head -n 1)
+against=$(git tag --list 'v*' --sort=-version:refname --merged HEAD | sed -n 1p)
+[ -n "$against" ] || against=$(git log --format=%h --diff-filter=A --reverse -- 'proto/*.proto' | sed -n 1p)
 if [ -z "$against" ]; then
   echo "no release and no commit with protos yet: nothing to compare with"
   exit 0
