@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 
 from memsidecar.domain.errors import LedgerDamaged
@@ -15,8 +14,6 @@ from memsidecar.ports.snapshots import Snapshots
 from memsidecar.ports.vectors import VectorIndexes
 from memsidecar.services.preparing import Space
 from memsidecar.services.resident import Resident
-
-_log = logging.getLogger(__name__)
 
 PAGE = 2_000
 # Entries folded since the last snapshot that make a new one worth writing: about half a second of replay.
@@ -137,6 +134,9 @@ def _fold(resident: Resident, entries: Sequence[Entry]) -> None:
 
 def _add_vectors(resident: Resident, stored: Sequence[StoredVectors]) -> None:
     for vectors in stored:
+        # Of another size under the same model's name (embedding.dimensions has changed): of no use, so they stay due.
+        if vectors.rows.shape[1] != resident.vectors.dimensions:
+            continue
         row = resident.lookup.rows.get(vectors.memory_id)
         if row is not None and not resident.has_vectors(vectors.memory_id):
             resident.set_vectors(row, vectors.rows)

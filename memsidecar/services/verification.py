@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -21,8 +20,6 @@ from memsidecar.services.hydration import Hydration
 from memsidecar.services.preparing import Space
 from memsidecar.services.projector import GraphProjector
 from memsidecar.services.resident import Resident
-
-_log = logging.getLogger(__name__)
 
 PARTITIONS = 500
 NODES = 1_000
@@ -120,7 +117,7 @@ class Verification:
         return wrong
 
     async def _compare_graph(self, truth: Resident) -> AsyncIterator[Finding]:
-        name = partition = truth.partition
+        partition = truth.partition
         expected: dict[str, Memory] = {i: truth.records.get(row) for i, row in truth.lookup.rows.items()}
         seen: set[str] = set()
         after = ""
@@ -129,16 +126,16 @@ class Verification:
                 seen.add(node.memory_id)
                 memory = expected.get(node.memory_id)
                 if memory is None:
-                    yield Finding("graph", name, node.memory_id, "is not in the ledger")
+                    yield Finding("graph", partition, node.memory_id, "is not in the ledger")
                 elif (node.kind, node.state, node.version) != (memory.kind, memory.state, memory.version):
-                    yield Finding("graph", name, node.memory_id, "is not at the ledger's version")
+                    yield Finding("graph", partition, node.memory_id, "is not at the ledger's version")
                 else:
                     edges = {e for e in edges_of(memory) if e.target in expected}
                     if set(await self._graph.edges(partition, node.memory_id)) != edges:
-                        yield Finding("graph", name, node.memory_id, "its edges differ from the ledger's")
+                        yield Finding("graph", partition, node.memory_id, "its edges differ from the ledger's")
             after = nodes[-1].memory_id
         for memory_id in expected.keys() - seen:
-            yield Finding("graph", name, memory_id, "is missing")
+            yield Finding("graph", partition, memory_id, "is missing")
 
 
 def _keyword_differences(truth: Resident, other: Resident) -> list[tuple[str, str]]:

@@ -117,6 +117,22 @@ async def test_another_model_starts_without_vectors_and_with_all_due(stack: Stac
     await other.close()
 
 
+async def test_another_size_under_the_models_name_leaves_the_old_vectors_alone(stack: Stack) -> None:
+    """As with embedding.dimensions changed for clients' vectors, or another server behind the same model's name."""
+    await stack.remember(ANN, "tea", "coffee")
+    await save(stack)
+    assert stack.embedder is not None
+    smaller = HashEmbedder(dimensions=16)
+    smaller.model = stack.embedder.model
+    other = await stack.again(smaller)
+    resident, _ = await other.hydration(WHO)
+    assert (resident.vectors.size, len(resident.due)) == (0, 2)
+    assert await other.backlog._embed_some(WHO)
+    resident, _ = await other.hydration(WHO)
+    assert (resident.vectors.size, dict(resident.due)) == (2, {})
+    await other.close()
+
+
 async def test_the_old_texts_vectors_never_come_back(stack: Stack) -> None:
     (memory,) = stored(await stack.remember(ANN, "drinks green tea every morning"))
     await save(stack)
