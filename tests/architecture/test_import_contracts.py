@@ -49,6 +49,9 @@ PLANTED = {
     "a port imports a service": ("ports/planted.py", "import memsidecar.services"),
     "the domain imports a port": ("domain/planted.py", "import memsidecar.ports.runtime"),
     "the domain imports a vendor": ("domain/planted.py", "import openai"),
+    "the domain looks at the clock": ("domain/planted.py", "import time"),
+    "the domain waits": ("domain/planted.py", "import asyncio"),
+    "a service handles messages": ("services/planted.py", "import google.protobuf.message"),
     "the configuration imports the command line": ("config.py", "import memsidecar.command.values"),
     "a module stands outside the layers": ("shared_things.py", ""),
 }
