@@ -64,7 +64,7 @@ class Ran:
 def run(*words: str, timeout: float = 60.0) -> Ran:
     """`memsidecar <words>`."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMSIDECAR_")}
-    environment["PYTHONPATH"] = str(ROOT)
+    environment["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "clients" / "python")))
     done = subprocess.run(
         [sys.executable, "-m", "memsidecar", *words], capture_output=True, text=True, timeout=timeout, env=environment
     )

@@ -54,10 +54,14 @@ def load(path: Path) -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, An
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The complete lines of a file that a run may have left in the middle of one."""
+    """The lines of a file that a run may have left in the middle of one: what is not complete is cut off."""
     if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-            if line.endswith("\n") and line.strip():
+        whole = path.read_bytes()
+        whole = whole[: whole.rfind(b"\n") + 1]
+        with path.open("r+b") as file:
+            file.truncate(len(whole))
+        for line in whole.decode().split("\n"):
+            if line.strip():
                 yield json.loads(line)
 
 

@@ -36,6 +36,15 @@ def test_readme_session_runs(fake: FakeSidecar, capsys: pytest.CaptureFixture[st
     assert fake.only("RecallOnce").options.min_revision.token == "r1"
 
 
+def test_the_first_readmes_code_runs(fake: FakeSidecar, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.answers["RecallOnce"] = made(RecallOnceResponse, hits=[{"score": 0.5, "text": "no peanuts"}])
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT.parents[1] / "README.md").read_text(), re.DOTALL)
+    assert "unix://{socket}" in code
+    exec(compile(code.replace("unix://{socket}", fake.target), "README.md", "exec"), {})
+    assert capsys.readouterr().out == "0.50  no peanuts\n"
+    assert fake.only("Remember").item.text == "I'm allergic to peanuts."
+
+
 def test_readme_code_is_python() -> None:
     for code in readme_code():
         compile(code, "README.md", "exec")
