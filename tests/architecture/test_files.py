@@ -132,6 +132,19 @@ def test_every_path_that_a_document_names_exists() -> None:
             assert (ROOT / path).exists(), f"{document} names {path}"
 
 
+def test_numbers_that_are_said_to_be_kept_free_are_free() -> None:
+    text = (ROOT / "proto/README.md").read_text(encoding="utf-8")
+    kept = text[text.index("## Kept free") : text.index("## Adding an RPC")]
+    promises = {
+        name: set(map(int, re.findall(r"\d+", rest))) for name, rest in re.findall(r"`(\w+)` ([\d, and\n]+)", kept)
+    }
+    assert len(promises) > 10
+    protos = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "proto/memsidecar/v1").glob("*.proto"))
+    for name, numbers in promises.items():
+        (body,) = re.findall(rf"^(?:message|enum) {name} {{(.*?)^}}", protos, re.MULTILINE | re.DOTALL)
+        assert numbers & set(map(int, re.findall(r" = (\d+)[; ]", body))) == set(), name
+
+
 def test_every_target_with_help_is_phony() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     phony = set(re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE).group(1).split())  # type: ignore[union-attr]
