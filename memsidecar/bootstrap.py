@@ -27,7 +27,7 @@ from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config
-from memsidecar.domain.errors import StoreUnavailable
+from memsidecar.domain.errors import InvalidField, StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.ranking import Profile
@@ -69,7 +69,7 @@ WRITE_MODEL_TIMEOUT = 5.0
 
 # Standard deviation of the cosines within a memory, by provider; the weight of a cosine follows from it. Measured over
 # all pairs of the developer samples' turns (LoCoMo, MADial-zh, PrefEval: 0.131, 0.123, 0.142 for USE; 0.118, 0.135 for
-# e5). MiniLM's 0.11 (quality.md, point 3) stands in where nothing is known.
+# e5). MiniLM's 0.11 stands in where nothing is known.
 SPREAD = {"use": 0.13, "e5": 0.125, "use+e5": 0.125}
 UNKNOWN_SPREAD = 0.11
 
@@ -90,7 +90,8 @@ class Stores:
 async def run(config: Config) -> None:
     """Serve until SIGTERM or SIGINT, then drain; returns when everything is closed.
 
-    Raises DataDirectoryBusy, StoreUnavailable, StoreFull, ModelUnavailable when it cannot start.
+    Raises DataDirectoryBusy, StoreUnavailable, StoreFull, ModelUnavailable when it cannot start, InvalidField for a
+    setting that does not fit.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -204,6 +205,9 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
         local = local_embedder(settings.provider)
         stack.push_async_callback(local.close)
         await local.load()
+        if settings.dimensions not in (0, local.dimensions):
+            made = f"but {settings.provider} makes vectors of {local.dimensions}; leave it out"
+            raise InvalidField("embedding.dimensions", f"is {settings.dimensions}, {made}")
         return local, local.model, local.dimensions
     if settings.provider == "openai":
         # Its library is a third of everything that a start loads.

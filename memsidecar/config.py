@@ -130,8 +130,9 @@ class Embedding:
     """Seconds for one attempt. A batch on a busy CPU server takes several."""
     cache_mb: Annotated[int, Within(0, 65_536, "MiB")] = 64
     """Memory for vectors of texts seen before, about 40,000 of 384 numbers. 0: no cache."""
-    batch: Annotated[int, Within(1, 2_048)] = 256
-    """Texts in one request to the server. 2,048 is OpenAI's own limit; some servers take far fewer."""
+    batch: Annotated[int, Within(1, 64)] = 64
+    """Texts in one request to the server. Reading the numbers of more would stop other calls; some servers take far
+    fewer."""
 
 
 @dataclass(frozen=True, slots=True)

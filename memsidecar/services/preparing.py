@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 INLINE_CHARS = 4_000
 # Neighbouring chunks share this part of their length, so that a sentence on a border is whole in one of them (L5).
 CHUNK_OVERLAP = 0.15
-# Texts sent to the embedder in one call.
+# Texts sent to the embedder in one call; the most that embedding.batch can ask for.
 EMBED_BATCH = 64
 # What every further text adds to the time that a write waits for its vectors: the slowest local model takes half a
 # second for a full chunk of Chinese.

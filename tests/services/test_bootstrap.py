@@ -18,7 +18,7 @@ from memsidecar.adapters.redis_sessions import RedisSessions
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config, Embedding
-from memsidecar.domain.errors import StoreUnavailable
+from memsidecar.domain.errors import InvalidField, StoreUnavailable
 from memsidecar.server.app import Server
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.projector import GraphProjector
@@ -61,6 +61,14 @@ async def test_a_start_that_fails_leaves_nothing_open(
     assert left_over() == before
     assert {t.get_name() for t in asyncio.all_tasks()} & {"graph-projector", "embedding-backlog", "purging"} == set()
     DataDirectory.open(tmp_path / "data").__exit__(None, None, None)
+
+
+async def test_another_size_than_the_local_models_is_refused(tmp_path: Path) -> None:
+    before = left_over()
+    wanted = Config(data_dir=tmp_path / "data", embedding=Embedding(provider="use", dimensions=3))
+    with pytest.raises(InvalidField, match=r"embedding\.dimensions: is 3, but use makes vectors of"):
+        await bootstrap.run(wanted)
+    assert left_over() == before
 
 
 async def test_each_part_outlives_what_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
