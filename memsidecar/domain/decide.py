@@ -13,7 +13,7 @@ from memsidecar.domain.decision import Decision, current
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch
 from memsidecar.domain.errors import AlreadyExists, InvalidField
 from memsidecar.domain.events import NO_VECTORS, Change, MemoryRecorded, Vectors, VectorsRecorded
-from memsidecar.domain.identity import adds_evidence, digest_of
+from memsidecar.domain.identity import digest_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_LABELS, MAX_REPEATED
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State
@@ -185,7 +185,8 @@ def _merge(decision: Decision, known: Memory, draft: Draft, vectors: Vectors | N
 
 
 def _with_source(known: tuple[Provenance, ...], source: Provenance | None) -> tuple[Provenance, ...]:
-    if source is None or not adds_evidence(known, source):
+    """The sources with one that says something new: another session, message, document or moment."""
+    if source is None or source in known:
         return known
     sources = (*known, source)
     half = MAX_PROVENANCE // 2

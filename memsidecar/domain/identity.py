@@ -1,10 +1,10 @@
-"""When two memories are the same, and what makes one of two sources."""
+"""When two memories are the same."""
 
 from __future__ import annotations
 
 from hashlib import sha256
 
-from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure, Provenance
+from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure
 from memsidecar.domain.text import entity_key, normalise
 
 # 16 bytes of SHA-256: a collision within one partition is out of reach, and a row stays small.
@@ -33,8 +33,3 @@ def digest_of(body: Body, agent: str) -> bytes:
     # With the length before each part, no text can pass for two.
     joined = "".join(f"{len(part)}:{part}" for part in (agent, *parts))
     return sha256(joined.encode()).digest()[:DIGEST_BYTES]
-
-
-def adds_evidence(known: tuple[Provenance, ...], source: Provenance | None) -> bool:
-    """Whether a source says something that the known ones do not: another session, message, document or moment."""
-    return source is not None and source not in known

@@ -28,7 +28,7 @@ def _date_words(days: int) -> str:
 
 
 def indexed_text(body: Body) -> str:
-    """Date, speaker and text of an episode; title, topic and text of the rest (quality.md, point 5)."""
+    """Date, speaker and text of an episode; title, topic and text of the rest."""
     match body:
         case Episode(speaker=speaker, title=title, text=text, start_time=start):
             parts: tuple[str, ...] = (date_words(start) if start is not None else "", speaker, title, text)

@@ -1,7 +1,7 @@
 """The keyword index of one partition: BM25 over rows (0, 1, 2 ...), appended to, searched with numpy.
 
 Own code, because the score is part of the ranking: it is summed with cosines, so it is normalised by the question's own
-idf mass instead of by the best hit (quality.md, point 3). Sources: Robertson & Zaragoza, "The Probabilistic Relevance
+idf mass instead of by the best hit. Sources: Robertson & Zaragoza, "The Probabilistic Relevance
 Framework: BM25 and Beyond" (2009); idf as in Lucene, ln(1 + (N - df + 0.5) / (df + 0.5)), never negative.
 """
 

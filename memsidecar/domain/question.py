@@ -34,7 +34,7 @@ class Analysis:
 def analyse(text: str, entity_names: Mapping[str, str], speakers: Mapping[str, str]) -> Analysis:
     """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names."""
     people = _people(text, speakers)
-    # Who speaks is known from the turns; that a turn names them says little (quality.md, point 1).
+    # Who speaks is known from the turns; that a turn names them says little.
     spoken_of = {entity_key(person) for person in people}
     return Analysis(
         terms=tuple(query_tokens(text)),

@@ -1,7 +1,7 @@
 """How hits are ordered: one weighted sum, every term of it named.
 
-The shape and the numbers come from quality.md ("What pays, in order") and were checked on the developer samples; the
-relevance of a row is
+The shape and the numbers were measured on the developer samples (DECISIONS.md, "Ranking is a sum"); the relevance of a
+row is
 
     keyword * BM25 / (idf mass of the question) + similarity * cosine + entity * (names that it shares)
     + speaker, if the one person named in the question said it
@@ -31,10 +31,10 @@ class Profile:
     """The weights of the sum."""
 
     keyword: float = 2.5
-    """quality.md, point 3: BM25 normalised by the question's own idf mass, weight 2.5."""
+    """Of BM25 normalised by the question's own idf mass."""
 
     similarity: float = 2.0
-    """quality.md, point 3: 2 for an embedder whose cosines deviate by 0.11 within a memory; see `spread`."""
+    """2 for an embedder whose cosines deviate by 0.11 within a memory; see `spread`."""
 
     spread: float = 0.11
     """Standard deviation of the embedder's cosines within a memory; the weight of a cosine is 0.22 / spread."""
@@ -43,17 +43,17 @@ class Profile:
     """A row that mentions an entity of the question; small, because its words count already."""
 
     speaker: float = 0.6
-    """Said by the one person that the question names (quality.md, point 1, has 0.4 beside a lighter cosine; 0.6 is
-    worth 1.5 points of nDCG@10 more on the LoCoMo developer sample)."""
+    """Said by the one person that the question names. 0.6 is worth 1.5 points of nDCG@10 more than 0.4 on the LoCoMo
+    developer sample."""
 
     neighbour: float = 0.15
-    """quality.md, point 6: the share of the episodes on either side."""
+    """The share of the relevance of the episodes on either side."""
 
     freshness: float = 0.01
-    """A tie-breaker. The field's usual 0.20 buries what was said months ago (DECISIONS.md, "Ranking weights")."""
+    """A tie-breaker. The field's usual 0.20 buries what was said months ago (DECISIONS.md, "Ranking is a sum")."""
 
     freshness_days: float = 30.0
-    """Time in which freshness falls to 1/e (requirement R3)."""
+    """Time in which freshness falls to 1/e."""
 
     importance: float = 0.02
     """A tie-breaker, as freshness."""
@@ -169,8 +169,8 @@ def order(scores: Values, births: NDArray[np.int64], limit: int) -> NDArray[np.i
 def answer_confidence(scores: Sequence[float], from_named: Sequence[bool] | None) -> float:
     """How far the whole answer can be relied on, 0 to 1: the best score, times the share of the person asked about.
 
-    quality.md, "Abstention": the share of the named person's turns in the first ten, weighted by score, says more than
-    any cosine. `from_named` is None when the question names nobody.
+    The share of the named person's turns in the first ten, weighted by score, says more than any cosine.
+    `from_named` is None when the question names nobody.
     """
     if not scores or scores[0] <= 0.0:
         return 0.0

@@ -40,7 +40,7 @@ _IS_HAN = re.compile(rf"[{HAN}]")
 _STEMMER = Stemmer.Stemmer("english")
 _STEMMER.maxCacheSize = 50_000
 
-# Words of questions and glue: they match everything and mean nothing (quality.md: question words as stop words).
+# Words of questions and glue: they match everything and mean nothing.
 STOP_WORDS = frozenset(
     """a an the and or but if of to in on at by for with from as is are was were be been being am do does did doing
     done have has had having will would can could should shall might must i me my mine we us our you your he

@@ -116,11 +116,6 @@ class Server:
         await self._probes.start()
         self._poll = asyncio.create_task(self._health.run(), name="readiness")
 
-    async def wait(self) -> None:
-        """Returns when the server has been drained."""
-        if self._data is not None:
-            await self._data.wait_for_termination()
-
     async def drain(self, grace: float) -> None:
         """Stop without cutting off a call that ends within `grace` seconds; about 3 s more at the most.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """`embedding_model` is empty when callers bring their own vectors of unnamed origin."""
+    """`embedding_model` is empty and `embedding_dimensions` 0 when nothing is found by vectors."""
 
     version: str
     embedding_model: str

@@ -18,7 +18,7 @@ from memsidecar.services.preparing import Space
 from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.search import Search
 
-# Hits whose speakers decide how far the answer can be relied on (quality.md, "Abstention").
+# Hits whose speakers decide how far the answer can be relied on (`answer_confidence`).
 _CONFIDENCE_HITS = 10
 
 

@@ -9,17 +9,13 @@ from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
-from memsidecar.domain.window import cut_window
+from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, DEFAULT_RESERVED_TOKENS, DEFAULT_TOKEN_BUDGET, cut_window
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.sessions import Appended, SessionChange, SessionKey, SessionStore
 
 HOUR = 3600 * 1_000_000
-DEFAULT_TTL = HOUR  # requirement S1
-# Requirement W2: a context of 8192 tokens with 2048 kept for the answer, at most 20 messages.
-DEFAULT_CONTEXT = 8192
-DEFAULT_RESERVED = 2048
-DEFAULT_MESSAGES = 20
+DEFAULT_TTL = HOUR
 # Newest messages that a window looks at for every message it may return: tool calls and results come in groups.
 LOOK_BACK = 4
 
@@ -102,9 +98,9 @@ class Sessions:
         self, key: SessionKey, max_tokens: int, reserved_tokens: int | None, max_messages: int, tokenizer: str
     ) -> Window:
         """The newest messages that fit, pinned ones always; 0 and None mean the defaults. Raises TokenizerUnknown."""
-        context = max_tokens or DEFAULT_CONTEXT
-        reserved = reserved_tokens if reserved_tokens is not None else min(DEFAULT_RESERVED, context // 4)
-        limit = max_messages or DEFAULT_MESSAGES
+        context = max_tokens or DEFAULT_TOKEN_BUDGET
+        reserved = reserved_tokens if reserved_tokens is not None else min(DEFAULT_RESERVED_TOKENS, context // 4)
+        limit = max_messages or DEFAULT_MAX_MESSAGES
         encoding = self._tokenizer.resolve(tokenizer) if tokenizer else ""
         session = await self._store.get(key)
         newest = await self._store.newest(key, limit * LOOK_BACK)

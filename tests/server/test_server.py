@@ -240,7 +240,6 @@ async def test_drain_lets_calls_end_and_takes_no_new_ones(settings: ServerSettin
         in_time = asyncio.ensure_future(api.memory.GetMemory(M1))
         await world.entered.wait()
         draining = asyncio.ensure_future(server.drain(5))
-        waiting = asyncio.ensure_future(server.wait())
         await asyncio.wait_for(until(server.health_port, "readiness", NOT_SERVING), 5)
         assert await state_of(server.health_port, "liveness") == SERVING
         refusal = await refused(api.memory.GetMemory(M1))
@@ -250,7 +249,6 @@ async def test_drain_lets_calls_end_and_takes_no_new_ones(settings: ServerSettin
         world.gates["memories"].set()
         assert (await in_time).memory.name == M1.name
         await asyncio.wait_for(draining, 5)
-        await asyncio.wait_for(waiting, 5)
     assert not os.path.exists(settings.socket)  # noqa: PTH110, ASYNC240
 
 
