@@ -52,6 +52,7 @@ class Verification:
     ) -> None:
         self._ledger, self._graph, self._projector, self._snapshots = ledger, graph, projector, snapshots
         self._hydrate = Hydration(ledger, codec, indexes, snapshots, space)
+        # It has only what hydrating asks for: nothing is saved or dropped here.
         self._rebuild = Hydration(ledger, codec, indexes, _NoSnapshots(snapshots), space)  # type: ignore[arg-type]
 
     async def __call__(self, repair: bool) -> AsyncIterator[Finding]:

@@ -49,6 +49,7 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     max_message_bytes: builtins.int
     max_batch_items: builtins.int
     embedding_model: builtins.str
+    """Empty when nothing is found by vectors."""
     embedding_dimension: builtins.int
     default_namespace: builtins.str
     """What an empty namespace means."""
@@ -71,7 +72,7 @@ class GetServerInfoResponse(google.protobuf.message.Message):
 
     @property
     def heartbeat_interval(self) -> google.protobuf.duration_pb2.Duration:
-        """How often a silent stream shows that it is alive."""
+        """How often a silent stream shows that it is alive; unset when none does."""
 
     def __init__(
         self,

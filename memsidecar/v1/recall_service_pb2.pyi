@@ -238,7 +238,7 @@ class ScoreComponent(google.protobuf.message.Message):
     CONTRIBUTION_FIELD_NUMBER: builtins.int
     signal: builtins.str
     """similarity, keyword, entity, speaker, neighbour, freshness, importance or
-    confidence.
+    confidence; cap is what is taken off a sum beyond the most that it can be.
     """
     raw: builtins.float
     weight: builtins.float
