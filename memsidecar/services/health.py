@@ -9,8 +9,8 @@ from memsidecar.domain.errors import SidecarError
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.ledger import Ledger
 
-# A store that has not answered a trivial read by then is not one to send requests to. Below the 2 s that the server gives
-# the whole question, so that the store is named.
+# A store that has not answered a trivial read by then is not one to send requests to. Below the 2 s that the server
+# gives the whole question, so that the store is named.
 TIMEOUT = 1.5
 
 
