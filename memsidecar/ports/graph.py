@@ -89,8 +89,11 @@ class GraphStore(Protocol):
         """Fold the engine's log into its file, safely against a kill at any instruction."""
         ...
 
-    async def reset(self, reason: str) -> None:
-        """Set the files aside (never delete) and start empty; `applied` is 0 afterwards."""
+    async def reset(self, reason: str, keep: bool = True) -> None:
+        """Set the files aside and start empty; `applied` is 0 afterwards.
+
+        `keep` False removes them once the new ones are there: only for files that are known to be whole.
+        """
         ...
 
     async def check(self) -> None:

@@ -21,6 +21,7 @@ BATCH = 1_000
 BACKLOG = 20_000
 # A transaction costs the engine 2 to 5 ms whatever is in it: what comes within this time goes into one.
 COALESCE = 0.1
+DEAD_SPACE = "mostly dead space"
 FIRST_RETRY = 0.2
 LAST_RETRY = 10.0
 # Failures in a row after which whoever waits for the graph is told instead.
@@ -42,6 +43,7 @@ class GraphProjector:
         self._failures = 0
         self._problem: SidecarError | None = None
         self._retry = FIRST_RETRY
+        self._compacted = False
         self._unsure = False  # whether `_applied` is what the graph says
         self._wake = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -79,7 +81,7 @@ class GraphProjector:
         Raises what keeps it from that: StoreUnavailable when the graph fails again and again, or is closed.
         """
         wanted, failures = self._newest, self._failures
-        while self._applied < wanted or self._start_over:
+        while self._applied < wanted or self._start_over or self._is_bloated:
             if self._problem is not None and self._failures - failures >= PATIENCE:
                 raise self._problem
             if self._task is None or self._task.done():
@@ -87,6 +89,11 @@ class GraphProjector:
             self._hurry.set()
             self._progress.clear()
             await self._progress.wait()
+
+    @property
+    def _is_bloated(self) -> bool:
+        """Whether the graph is to be made anew for its size: once a process, however large it is then."""
+        return not self._compacted and self._graph.needs_rebuild
 
     async def rebuild(self, reason: str) -> None:
         """Set the graph aside and make it anew from the ledger; done when it has caught up. Raises as waiting does."""
@@ -125,10 +132,10 @@ class GraphProjector:
         if self._unsure:
             self._applied = await self._graph.applied()
             self._unsure = False
-        if not self._start_over and not self.lag and self._graph.needs_rebuild:
-            self._start_over = "mostly dead space"
+        if not self._start_over and not self.lag and self._is_bloated:
+            self._start_over, self._compacted = DEAD_SPACE, True
         if self._start_over:
-            await self._graph.reset(self._start_over)
+            await self._graph.reset(self._start_over, keep=self._start_over != DEAD_SPACE)
             self._backlog.clear()
             self._behind, self._applied, self._start_over = True, 0, ""
         elif self.lag:

@@ -60,9 +60,9 @@ class SwitchedGraph:
             raise self.failure
         await self._real.apply(changes)
 
-    async def reset(self, reason: str) -> None:
+    async def reset(self, reason: str, keep: bool = True) -> None:
         self.rebuild_wanted = False
-        await self._real.reset(reason)
+        await self._real.reset(reason, keep)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)

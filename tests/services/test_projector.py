@@ -180,6 +180,24 @@ async def test_mostly_dead_space_is_cleared_by_making_it_anew(parts: Parts) -> N
     assert await parts.graph.count(ANN) == 2
 
 
+async def test_a_bloated_graph_is_caught_up_only_when_it_is_made_anew(parts: Parts) -> None:
+    await parts.commit(ANN, "a", "b")
+    await parts.projector.wait_until_caught_up()
+    await parts.projector.close()
+    parts.graph.rebuild_wanted = True
+    parts.projector = GraphProjector(parts.graph, parts.ledger)
+    await parts.projector.start()
+    await parts.projector.wait_until_caught_up()
+    assert not parts.graph.rebuild_wanted
+    assert await parts.graph.count(ANN) == 2
+    # However large it is then: once a process, or it would be made anew for ever.
+    parts.graph.rebuild_wanted = True
+    await parts.commit(ANN, "c")
+    await parts.projector.wait_until_caught_up()
+    assert parts.graph.rebuild_wanted
+    assert await parts.graph.count(ANN) == 3
+
+
 @pytest.mark.parametrize(
     "damage", ["UPDATE event SET payload = zeroblob(3) WHERE position = 2", "DELETE FROM event WHERE position = 2"]
 )

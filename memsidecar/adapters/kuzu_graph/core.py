@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +28,8 @@ _REPLAY_PART = 20
 _WAL_LEAST = 8 << 20
 # So does the log in bytes.
 _WAL_MOST = 64 << 20
-_REBUILD_LEAST = 64 << 20
+# Tables, and one for each pair of tables that a relation joins, take some 70 MB however little is in them.
+_REBUILD_LEAST = 512 << 20
 # A freshly built graph with four edges a memory takes about 500 bytes a memory; kuzu never gives space back.
 _FRESH_BYTES = 1_024
 _BLOAT = 5
@@ -102,9 +104,10 @@ class Core:
                 return _UNREADABLE
         return ""
 
-    def _set_aside(self, reason: str) -> None:
+    def _set_aside(self, reason: str) -> Path:
         target = self._files.set_aside()
         log.warning("the graph was set aside as %s: %s; it will be rebuilt from the ledger", target.name, reason)
+        return target
 
     def _create(self) -> None:
         self._files.creating()
@@ -272,11 +275,13 @@ class Core:
     def failure(self) -> str:
         return self._failure
 
-    def reset(self, reason: str) -> None:
+    def reset(self, reason: str, keep: bool) -> None:
         with self.gate.exclusive():
             self._drop_session()
-            self._set_aside(reason)
+            old = self._set_aside(reason)
             self._create()
+            if not keep:
+                shutil.rmtree(old, ignore_errors=True)
 
     def close(self) -> None:
         """Checkpoint, so that the next start replays nothing; how much waits for it is bounded at any time."""

@@ -96,8 +96,8 @@ class KuzuGraph:
     async def checkpoint(self) -> None:
         await self._write(self._core.checkpoint)
 
-    async def reset(self, reason: str) -> None:
-        await self._write(self._core.reset, reason)
+    async def reset(self, reason: str, keep: bool = True) -> None:
+        await self._write(self._core.reset, reason, keep)
 
     async def check(self) -> None:
         if self._core.failure:

@@ -55,12 +55,13 @@ async def test_file_that_outgrew_its_content_asks_for_a_rebuild(tmp_path: Path) 
     await graph.apply(puts(memory(f"m{number}") for number in range(3)))
     await graph.checkpoint()
     file = tmp_path / f"graph.{ENGINE}"
-    os.truncate(file, 64 << 20)
+    os.truncate(file, 512 << 20)
     assert not graph.needs_rebuild
-    os.truncate(file, (64 << 20) + 4096)
+    os.truncate(file, (512 << 20) + 4096)
     assert graph.needs_rebuild
-    await graph.reset("mostly dead space")
+    await graph.reset("mostly dead space", keep=False)
     assert not graph.needs_rebuild
+    assert not list(tmp_path.glob("graph.bad-*"))
     await graph.close()
 
 
@@ -68,7 +69,7 @@ async def test_large_file_that_is_full_asks_for_nothing(tmp_path: Path, monkeypa
     graph = await open_graph(tmp_path)
     await graph.apply(puts(memory(f"m{number}") for number in range(3)))
     await graph.checkpoint()
-    os.truncate(tmp_path / f"graph.{ENGINE}", 65 << 20)
+    os.truncate(tmp_path / f"graph.{ENGINE}", 513 << 20)
     monkeypatch.setattr(core, "_FRESH_BYTES", 5 << 20)
     assert not graph.needs_rebuild
     await graph.close()
