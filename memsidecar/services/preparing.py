@@ -18,11 +18,14 @@ from memsidecar.domain.mentions import Mention, find_mentions
 from memsidecar.domain.text import chunks
 from memsidecar.domain.tokens import tokens
 from memsidecar.ports.models import Embedder, EmbeddingCache
+from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
 
-# Texts of this length are tokenised on the loop (about 0.5 ms); longer ones in a thread.
-INLINE_CHARS = 4_000
+# Texts of this length are read on the loop (about a millisecond); longer ones in a thread. Scripts without spaces have
+# two terms a character.
+INLINE_ASCII = 4_000
+INLINE_CHARS = 800
 # Neighbouring chunks share this part of their length, so that a sentence on a border is whole in one of them (L5).
 CHUNK_OVERLAP = 0.15
 # Texts sent to the embedder in one call; the most that embedding.batch can ask for.
@@ -155,16 +158,16 @@ class Preparing:
             except ModelUnavailable as error:
                 _log.warning("embedding postponed", extra={"memories": len(missing), "problem": str(error)})
         prepared = []
-        for index, (draft, vectors) in enumerate(zip(drafts, given, strict=True)):
+        turn = Turn()
+        for draft, vectors in zip(drafts, given, strict=True):
             prepared.append(replace(await self.read(draft.body), vectors=vectors))
-            if index % 8 == 7:
-                await asyncio.sleep(0)  # a batch of 256 would hold the loop for 20 ms
+            await turn.give()
         return prepared
 
     async def read(self, body: Body) -> Prepared:
         """The names and the tokens of a text; never holds the loop for long."""
         text = indexed_text(body)
-        if len(text) > INLINE_CHARS:
+        if len(text) > (INLINE_ASCII if text.isascii() else INLINE_CHARS):
             return await asyncio.to_thread(_read, body, text)
         return _read(body, text)
 

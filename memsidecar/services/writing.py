@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,13 +20,12 @@ from memsidecar.ports.ledger import Append, Head, Ledger, RequestKnown, StaleRev
 from memsidecar.ports.ledger import Request as Recorded
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.services.resident import Resident
+from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
 
 # Events decided together; more than this would make one transaction long.
 MAX_EVENTS = 2_000
-# Seconds of deciding or applying before others get a turn on the loop.
-SLICE = 0.002
 
 Result = Outcome | SidecarError | None
 """What a command did to one memory: an outcome, an error of that item alone, or None for a memory that is gone."""
@@ -160,7 +158,7 @@ class PartitionWriter:
         refused: list[_Refused] = []
         seen: set[str] = set()
         events = 0
-        turn = _Turn()
+        turn = Turn()
         for index, waiting in enumerate(batch):
             request_id = waiting.request.request_id
             if events >= MAX_EVENTS or request_id in seen:
@@ -236,7 +234,7 @@ class PartitionWriter:
 
     async def _apply(self, entries: Sequence[Entry], decided: list[_Waiting]) -> None:
         terms = {text: found for waiting in decided for text, found in waiting.terms.items()}
-        turn = _Turn()
+        turn = Turn()
         self._applied.clear()
         try:
             for entry in entries:
@@ -295,18 +293,6 @@ class PartitionWriter:
             if isinstance(entry.event, MemoryRecorded):
                 return entry.event.memory
         return None
-
-
-class _Turn:
-    """Gives others a turn on the loop once a slice of time is used up."""
-
-    def __init__(self) -> None:
-        self._end = time.perf_counter() + SLICE
-
-    async def give(self) -> None:
-        if time.perf_counter() >= self._end:
-            await asyncio.sleep(0)
-            self._end = time.perf_counter() + SLICE
 
 
 def _encode(waiting: _Waiting, start: int) -> bytes:

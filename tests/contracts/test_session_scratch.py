@@ -28,6 +28,14 @@ async def test_scratch_keys_hold_any_character(sessions: SessionStore) -> None:
     assert len(await sessions.list_scratch(key, "", "", 100, NOW)) == len(AWKWARD) - 1
 
 
+async def test_deleting_scratch_that_is_not_there_is_no_error(sessions: SessionStore) -> None:
+    key = await started(sessions)
+    assert await sessions.delete_scratch(key, ["never"], NOW) == 0
+    await sessions.set_scratch(key, [ScratchWrite("k", "1")], NOW, "", b"")
+    assert await sessions.delete_scratch(key, ["never", "k"], NOW) == 1
+    assert await sessions.delete_scratch(key, ["never", "k"], NOW) == 0
+
+
 async def test_scratch_is_paged_within_a_prefix(sessions: SessionStore) -> None:
     key = await started(sessions)
     await sessions.set_scratch(key, [ScratchWrite(f"p{n}", "1") for n in range(5)], NOW, "", b"")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsidecar.domain import keyword as module
 from memsidecar.domain.keyword import K1, MAX_ROWS, B, KeywordIndex
 
 _documents = st.lists(st.lists(st.sampled_from("abcde"), max_size=8), min_size=1, max_size=12)
@@ -83,6 +84,16 @@ def test_counts_and_lengths_beyond_their_fields_are_capped_alike_in_a_dump() -> 
     assert (back.scores(["a", "c"], 3) == index.scores(["a", "c"], 3)).all()
     index.remove(2, ["c"] * 70_000)
     assert index.scores(["a"], 3) == pytest.approx(indexed([["a"] * 255 + [""] * 46, ["a"], []]).scores(["a"], 3))
+
+
+def test_a_pasted_page_is_scored_as_a_short_question_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [f"w{n}" for n in range(300)]
+    documents = [words[n : n + 40 + n % 7] * (1 + n % 3) for n in range(250)] + [[]]
+    question = [*words[::2], "never", "seen"]
+    expected = np.array(bm25(documents, question))
+    for size in (1 << 20, 500):  # in one pass over the postings, and in several
+        monkeypatch.setattr(module, "_PASS", size)
+        assert indexed(documents).scores(question, len(documents)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_an_empty_index_finds_nothing() -> None:

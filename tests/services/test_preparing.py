@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from memsidecar.domain.draft import Draft, Outcome
 from memsidecar.domain.errors import DimensionMismatch, ModelUnavailable
 from memsidecar.domain.events import Matrix, Vectors
-from memsidecar.domain.memory import Episode, Fact
+from memsidecar.domain.memory import Body, Episode, Fact
 from memsidecar.domain.recall import Tier
 from memsidecar.services import preparing as module
-from memsidecar.services.preparing import Space, TextRefused
+from memsidecar.services import turn
+from memsidecar.services.preparing import Prepared, Space, TextRefused
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.services.stack import ANN, Stack
 
@@ -95,3 +97,44 @@ async def test_the_refused_text_is_told_by_its_body(embedder: HashEmbedder) -> N
 
 async def test_nothing_is_embedded_for_no_bodies(embedder: HashEmbedder) -> None:
     assert await Space(embedder.model, 64, embedder, 5.0).embed_bodies([]) == []
+
+
+async def test_every_text_of_a_batch_may_be_the_last_before_others_have_a_turn(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "SLICE", 0.0)
+    read: list[str] = []
+    seen: set[int] = set()
+    actual = module._read
+
+    def counted(body: Body, text: str) -> Prepared:
+        read.append(text)
+        return actual(body, text)
+
+    async def watch() -> None:
+        while len(read) < 6:
+            seen.add(len(read))
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(module, "_read", counted)
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    await stack.preparing([Draft(Episode(f"text {n}")) for n in range(6)], embed=False)
+    await watching
+    assert seen == set(range(6))
+
+
+async def test_long_text_is_read_off_the_loop_and_sooner_in_scripts_without_spaces(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    actual = module._read
+
+    def read(body: Body, text: str) -> Prepared:
+        threads.append(threading.get_ident())
+        return actual(body, text)
+
+    monkeypatch.setattr(module, "_read", read)
+    for text in ("word " * 600, "word " * 900, "今天天气很好" * 100, "今天天气很好" * 200):
+        await stack.preparing.read(Episode(text))
+    assert [thread == threading.get_ident() for thread in threads] == [True, False, True, False]

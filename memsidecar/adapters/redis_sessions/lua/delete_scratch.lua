@@ -13,5 +13,7 @@ for i = 2, #ARGV do
     call('HDEL', SCRATCH, ARGV[i])
   end
 end
-call('HINCRBY', META, 'scratch_bytes', text(-freed))
+if freed > 0 then
+  call('HINCRBY', META, 'scratch_bytes', text(-freed))
+end
 return {'ok', deleted}
