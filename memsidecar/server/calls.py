@@ -25,6 +25,7 @@ from memsidecar.domain.errors import InvalidField, SidecarError, TokenInvalid
 from memsidecar.server.admission import Admission
 from memsidecar.server.status import DETAILS_KEY, Failure, failure_of, internal
 from memsidecar.server.wire import Unreadable
+from memsidecar.services.patience import expect_answer_within
 
 _log = logging.getLogger(__name__)
 
@@ -130,6 +131,7 @@ class _Call:
         self._context.set_trailing_metadata(((REQUEST_ID, self.id),))
         self._calls.admission.enter(self._task, self._is_stream)
         self._is_in = True
+        expect_answer_within(self._context.time_remaining())
         expected = self._calls.token
         if expected and not self._is_open and not hmac.compare_digest(token, expected):
             raise TokenInvalid

@@ -18,6 +18,7 @@ from memsidecar.domain.mentions import Mention, find_mentions
 from memsidecar.domain.text import chunks
 from memsidecar.domain.tokens import tokens
 from memsidecar.ports.models import Embedder, EmbeddingCache
+from memsidecar.services.patience import seconds_left
 from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -33,6 +34,9 @@ EMBED_BATCH = 64
 # What every further text adds to the time that a write waits for its vectors: the slowest local model takes half a
 # second for a full chunk of Chinese.
 SECONDS_A_TEXT = 0.6
+# The part of the time left to the caller that its vectors may take: an answer that comes too late stores nothing, and
+# the same call made again would be too late again.
+EMBEDDING_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +93,8 @@ class Space:
             return None
         return Vectors(self.model, await self._embedder.embed([text[: self._embedder.max_chars]]))
 
-    async def embed_bodies(self, bodies: Sequence[Body]) -> list[Vectors]:
-        """The chunk vectors of each body, in order.
+    async def embed_bodies(self, bodies: Sequence[Body], at_most: float | None = None) -> list[Vectors]:
+        """The chunk vectors of each body, in order, within `at_most` seconds.
 
         Raises TextRefused when the provider names the text that it does not take, ModelUnavailable for everything else,
         also when it takes too long.
@@ -100,10 +104,15 @@ class Space:
             raise ModelUnavailable("none", "is not configured")
         if not bodies:
             return []
-        pieces = [_pieces(body, embedder.max_chars) for body in bodies]
+        pieces: list[list[str]] = []
+        turn = Turn()
+        for body in bodies:
+            pieces.append(_pieces(body, embedder.max_chars))
+            await turn.give()
         flat = [piece for group in pieces for piece in group]
+        limit = self._timeout + SECONDS_A_TEXT * len(flat)
         try:
-            async with asyncio.timeout(self._timeout + SECONDS_A_TEXT * len(flat)):
+            async with asyncio.timeout(limit if at_most is None else min(limit, at_most)):
                 parts = [await _embed(embedder, flat, i) for i in range(0, len(flat), EMBED_BATCH)]
         except TimeoutError as error:
             raise ModelUnavailable(self.model, "took too long") from error
@@ -144,15 +153,18 @@ class Preparing:
         self._space = space
 
     async def __call__(self, drafts: Sequence[Draft], *, embed: bool) -> list[Prepared]:
-        """Names and tokens of every draft; its vectors, when the caller gave them, or `embed` and the model answers.
+        """Names and tokens of every draft; its vectors, when the caller gave them, or `embed` and the model answers in
+        good time.
 
         Raises DimensionMismatch for a caller's vectors that do not fit.
         """
         given = [self._space.check(d.embedding) if d.embedding is not None else None for d in drafts]
         missing = [i for i, vectors in enumerate(given) if vectors is None]
         if embed and missing and self._space.embeds:
+            left = seconds_left()
+            at_most = None if left is None else left * EMBEDDING_SHARE
             try:
-                embedded = await self._space.embed_bodies([drafts[i].body for i in missing])
+                embedded = await self._space.embed_bodies([drafts[i].body for i in missing], at_most)
                 for i, made in zip(missing, embedded, strict=True):
                     given[i] = made
             except ModelUnavailable as error:

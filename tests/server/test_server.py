@@ -16,13 +16,16 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from memsidecar.domain.memory import Memory
+from memsidecar.domain.scope import Partition
 from memsidecar.server.app import Server, ServerSettings
 from memsidecar.server.listen import CannotListen
+from memsidecar.services.patience import seconds_left
 from memsidecar.v1 import recall_service_pb2, scope_pb2
 from memsidecar.v1.info_service_pb2 import GetServerInfoRequest
 from memsidecar.v1.memory_service_pb2 import GetMemoryRequest
 from tests.server.api import Api, refused, refused_stream
-from tests.server.fakes import World
+from tests.server.fakes import FakeMemories, World
 
 M1 = GetMemoryRequest(name="namespaces/home/users/ann/memories/m1")
 RECALL = recall_service_pb2.RecallRequest(scope=scope_pb2.Scope(user="ann"), query=recall_service_pb2.Query(text="q"))
@@ -52,6 +55,24 @@ async def until(port: int, service: str, state: int) -> None:
         async for answer in health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=service)):
             if answer.status == state:
                 return
+
+
+async def test_what_serves_a_call_knows_how_long_its_caller_waits(
+    server: Server, api: Api, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[float | None] = []
+    actual = FakeMemories.get
+
+    async def get(self: FakeMemories, partition: Partition, memory_id: str) -> Memory:
+        left.append(seconds_left())
+        return await actual(self, partition, memory_id)
+
+    monkeypatch.setattr(FakeMemories, "get", get)
+    await api.memory.GetMemory(M1, timeout=50)
+    await api.memory.GetMemory(M1)
+    assert left[0] is not None
+    assert 0 < left[0] <= 50
+    assert left[1] is None
 
 
 async def test_socket_is_for_its_owner_and_group_only(server: Server, settings: ServerSettings) -> None:

@@ -14,6 +14,7 @@ from memsidecar.domain.memory import Body, Episode, Fact
 from memsidecar.domain.recall import Tier
 from memsidecar.services import preparing as module
 from memsidecar.services import turn
+from memsidecar.services.patience import expect_answer_within
 from memsidecar.services.preparing import Prepared, Space, TextRefused
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.services.stack import ANN, Stack
@@ -48,6 +49,23 @@ async def test_a_slow_embedder_leaves_the_vectors_due(stack: Stack, monkeypatch:
     assert isinstance(outcome, Outcome)
     assert outcome.embedding_pending
     assert await stack.texts(ANN) == ["found by words"]
+
+
+async def test_vectors_that_its_caller_would_not_wait_for_are_left_due(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stack.embedder is not None
+    assert stack.space._timeout > 1
+
+    async def hangs(_: Sequence[str]) -> Matrix:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(stack.embedder, "embed", hangs)
+    expect_answer_within(0.02)
+    (outcome,) = (await stack.remember(ANN, "found by words")).outcomes
+    assert isinstance(outcome, Outcome)
+    assert outcome.embedding_pending
 
 
 @pytest.mark.parametrize(
