@@ -53,3 +53,9 @@ def test_it_holds_a_bounded_number() -> None:
         filled(built, each, 5)
     assert built.count == 2
     assert filled(built, alive[4], 5).memory.fact.statement == "fact 4"
+
+
+def test_it_holds_no_large_one() -> None:
+    built, large = Built(), memory("word " * 2_000)
+    assert filled(built, large, 5) == filled(built, large, 6)
+    assert built.count == 0

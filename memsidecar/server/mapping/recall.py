@@ -69,6 +69,10 @@ def read_filter(given: memory_pb2.MemoryFilter, path: str, references: Reference
     )
 
 
+# Bytes of a message that is kept: 4,096 of them take at most 64 MB, each with its line of text.
+_LARGEST_BUILT = 8_192
+
+
 class Built:
     """Messages of memories that were recalled before: the same few are recalled again and again, and filling one takes
     ten times as long as copying it. One goes when its memory leaves the partition, so that a purge leaves nothing."""
@@ -88,7 +92,8 @@ class Built:
             set_memory(target.memory, memory, now)
             target.text = line(memory)
             # Whether a memory with an end has expired depends on when it is looked at.
-            if memory.expires_at is None and len(self._found) < self._most:
+            small = target.memory.ByteSize() <= _LARGEST_BUILT
+            if small and memory.expires_at is None and len(self._found) < self._most:
                 message = memory_pb2.Memory()
                 message.CopyFrom(target.memory)
                 self._found[key] = (weakref.ref(memory, lambda _: self._found.pop(key, None)), message, target.text)

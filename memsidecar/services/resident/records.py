@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import getsizeof
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from memsidecar.ports.ledger import EventCodec
 
 # Decoded records kept a partition: enough for its working set of hits, small beside the vectors (about 1 KB each).
 DECODED = 8192
+# Their texts together: some are half a megabyte.
+DECODED_TEXT_BYTES = 16 * 1024 * 1024
 _BYTES_OVERHEAD = 33
 _DECODED_BYTES = 1100
 
@@ -25,10 +28,12 @@ class Records:
         self._stored: list[bytes | None] = []
         self._decoded: dict[int, Memory] = {}
         self._stored_bytes = 0
+        self._text_bytes = 0
 
     @property
     def nbytes(self) -> int:
-        return self._stored_bytes + len(self._stored) * (8 + _BYTES_OVERHEAD) + len(self._decoded) * _DECODED_BYTES
+        decoded = len(self._decoded) * _DECODED_BYTES + self._text_bytes
+        return self._stored_bytes + len(self._stored) * (8 + _BYTES_OVERHEAD) + decoded
 
     def put(self, row: int, memory: Memory) -> None:
         """Store a row's newest version. Its bytes are made when it leaves the decoded ones."""
@@ -37,7 +42,7 @@ class Records:
         elif (old := self._stored[row]) is not None:
             self._stored_bytes -= len(old)
             self._stored[row] = None
-        self._decoded.pop(row, None)
+        self._leave(row)
         self._keep(row, memory)
 
     def get(self, row: int) -> Memory:
@@ -53,16 +58,24 @@ class Records:
 
     def drop(self, row: int) -> None:
         """Forget a row's content."""
-        self._decoded.pop(row, None)
+        self._leave(row)
         if (old := self._stored[row]) is not None:
             self._stored_bytes -= len(old)
         self._stored[row] = b""
 
     def _keep(self, row: int, memory: Memory) -> None:
-        if len(self._decoded) >= DECODED:
+        size = getsizeof(memory.text)
+        while self._decoded and (len(self._decoded) >= DECODED or self._text_bytes + size > DECODED_TEXT_BYTES):
             oldest = next(iter(self._decoded))
-            self._pack(oldest, self._decoded.pop(oldest))
+            self._pack(oldest, self._decoded[oldest])
+            self._leave(oldest)
         self._decoded[row] = memory
+        self._text_bytes += size
+
+    def _leave(self, row: int) -> None:
+        memory = self._decoded.pop(row, None)
+        if memory is not None:
+            self._text_bytes -= getsizeof(memory.text)
 
     def _pack(self, row: int, memory: Memory) -> None:
         if self._stored[row] is None:

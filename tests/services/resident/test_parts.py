@@ -34,6 +34,21 @@ def put(partition: Resident, memory: Memory, vectors: Vectors | None = None) -> 
     partition.apply(apply(MemoryRecorded(Change.CREATED, memory, vectors)))
 
 
+def test_large_records_are_not_all_kept_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "DECODED_TEXT_BYTES", 25_000)
+    held = Records(PARTITION, ProtobufEventCodec())
+    scope = Scope(PARTITION.namespace, PARTITION.user)
+    large = [Memory(f"m{n}", scope, Episode(f"{n} " + "word " * 2_000), 1, 1) for n in range(6)]
+    for row, memory in enumerate(large):
+        held.put(row, memory)
+    assert len(held._decoded) == 2
+    assert held.nbytes > 6 * 10_000
+    assert [held.get(row) for row in range(6)] == large
+    for row in range(6):
+        held.drop(row)
+    assert held.nbytes < 1_000
+
+
 def test_records_beyond_the_decoded_ones_come_back_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "DECODED", 2)
     held = Records(PARTITION, ProtobufEventCodec())
