@@ -72,7 +72,7 @@ bench: $(SETUP) ## Measure latency, throughput and memory
 
 quality: $(SETUP) ## Score recall: make quality DATA=file.jsonl [RESULTS=file]
 	@[ -n "$(DATA)" ] || { echo "usage: make quality DATA=file.jsonl [RESULTS=file]" >&2; exit 2; }
-	@$(PY) -m tests.quality "$(DATA)" $(RESULTS) $(ARGS)
+	@$(PY) -m tests.quality "$(DATA)" $(if $(RESULTS),"$(RESULTS)") $(ARGS)
 
 crash: $(SETUP) ## Kill the process at random moments and look for lost writes (ROUNDS=200)
 	@CRASH_ROUNDS=$(or $(ROUNDS),200) $(PYTEST) -s --timeout 7200 tests/crash

@@ -114,7 +114,8 @@ class Embedding:
     """What turns text into vectors."""
 
     provider: Literal["use", "e5", "use+e5", "openai", "client", "none"] = "use"
-    """use: local, 2 ms a text, any machine. e5: local, 20 ms a text, recalls better, needs AVX2 on x86. use+e5: both
+    """use: local, 2 ms a text, any machine. e5: local, 20 to 500 ms a text, better
+    on short statements and worse on preferences, needs AVX2 on x86. use+e5: both
     in one vector. openai: any server with that API. client: agents send vectors. none: recall by words and graph."""
     model: str = ""
     """Model name for openai, or the name that clients' vectors go by. Empty: the local provider's own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Sequence
 
 from memsidecar.command import exit_codes
@@ -16,6 +17,12 @@ from memsidecar.domain.finding import Finding
 def verify(loaded: Loaded, repair: bool, as_json: bool) -> int:
     """Prints every finding; PROBLEM when one is left that was not repaired."""
     configure(loaded.config.log)
+    if not loaded.config.data_dir.is_dir():
+        # Opening would make an empty one, in which everything agrees.
+        print(
+            f"memsidecar: {loaded.config.data_dir} does not exist; name the directory with --data-dir", file=sys.stderr
+        )
+        return exit_codes.USAGE
     findings = asyncio.run(bootstrap().verify(loaded.config, repair))
     print(_json(findings) if as_json else _text(findings))
     return exit_codes.OK if all(finding.repaired for finding in findings) else exit_codes.PROBLEM

@@ -5,6 +5,7 @@ from __future__ import annotations
 import grp
 import ipaddress
 import os
+import socket
 import stat
 from pathlib import Path
 from typing import Final
@@ -24,13 +25,16 @@ class CannotListen(SidecarError):
 def bind_socket(server: grpc.aio.Server, path: str, mode: int, group: str) -> None:
     """Listen on a Unix socket with those permissions.
 
-    A socket that a killed process left is replaced: only call this while holding the lock of the data directory,
-    because the socket of a living server would be taken over just the same.
+    A socket that a killed process left is replaced; one that somebody answers on is left to them, and refused.
     """
     if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
         raise CannotListen(f"the socket path {path} is longer than {_MAX_SOCKET_PATH} bytes; choose a shorter one")
     if not Path(path).parent.is_dir():
         raise CannotListen(f"the directory of the socket {path} does not exist")
+    if _is_answered(path):
+        raise CannotListen(
+            f"the socket {path} is in use by another process; stop it, or set listen.socket to another path"
+        )
     _remove_stale(path)
     # The umask closes the moment between bind and chmod, in which the socket would have the usual permissions.
     before = os.umask(0o777 & ~mode)
@@ -67,6 +71,17 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _is_answered(path: str) -> bool:
+    """Whether a process accepts connections there. gRPC would take the socket over without a word."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
 
 
 def _remove_stale(path: str) -> None:

@@ -22,7 +22,7 @@ from memsidecar.services.resident.filtering import matching
 PER_HIT = 6
 AT_LEAST = 64
 # When only one tier has something to look for, its own order is nearly the final one.
-ALONE_PER_HIT = 3
+ALONE_PER_HIT = 2
 ALONE_AT_LEAST = 24
 
 RowNumbers = NDArray[np.int64]

@@ -113,6 +113,17 @@ WHOLE = Finding("ledger", None, "ledger.db", "has a torn page")
 
 
 class TestVerify:
+    @pytest.fixture(autouse=True)
+    def data(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MEMSIDECAR_DATA_DIR", str(tmp_path))
+
+    def test_a_directory_that_is_not_there_is_no_memory_that_agrees(
+        self, bootstrap: FakeBootstrap, tmp_path: Path, capsys: Output
+    ) -> None:
+        assert main(["verify", "--data-dir", str(tmp_path / "typo")]) == 2
+        assert "does not exist" in capsys.readouterr().err
+        assert not (tmp_path / "typo").exists()
+
     def test_nothing_found_is_success(self, bootstrap: FakeBootstrap, capsys: Output) -> None:
         assert main(["verify"]) == 0
         assert capsys.readouterr().out == "ledger, graph, vectors and keywords agree\n"

@@ -117,8 +117,6 @@ async def ask(client: AsyncMemsidecar, question: dict[str, Any], memories: dict[
 
 async def evaluate(target: str, data: Path, results: Path, folder: Path) -> None:
     turns, questions = load(data)
-    if not questions:
-        raise SystemExit(f"{data} holds no questions; this evaluates files with turns and questions")
     progress = folder / PROGRESS
     known = {record["sample"]: record["memories"] for record in lines(progress)}
     answered = {record["id"] for record in lines(results)}
@@ -139,6 +137,16 @@ def open_questions(questions: Iterable[dict[str, Any]], answered: set[str]) -> l
     return [q for q in questions if q["id"] not in answered]
 
 
+def same_experiment(folder: Path, wanted: dict[str, Any]) -> None:
+    """Refuse to go on with results of other data or other settings."""
+    notes = folder / "experiment.json"
+    if notes.exists() and json.loads(notes.read_text()) != wanted:
+        raise SystemExit(
+            f"{folder} is of other data or settings; begin anew with --fresh (ARGS=--fresh), or keep it apart"
+        )
+    notes.write_text(json.dumps(wanted))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.quality", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("data", type=Path)
@@ -150,10 +158,15 @@ def main() -> int:
     results = arguments.results or Path("results") / f"{arguments.data.stem}.results.jsonl"
     results.parent.mkdir(parents=True, exist_ok=True)
     folder = arguments.keep or results.with_suffix(".memory")
+    if not arguments.data.is_file():
+        raise SystemExit(f"{arguments.data} does not exist, or is no file")
+    if not load(arguments.data)[1]:
+        raise SystemExit(f"{arguments.data} holds no questions; this evaluates files with turns and questions")
     if arguments.fresh:
         subprocess.run(["rm", "-rf", str(folder), str(results)], check=True)
     folder.mkdir(parents=True, exist_ok=True)
     settings = dict(pair.split("=", 1) for pair in arguments.set)
+    same_experiment(folder, {"data": str(arguments.data.resolve()), "settings": settings})
     sidecar = Sidecar(folder / "data", settings)
     try:
         sidecar.start()

@@ -99,6 +99,14 @@ async def test_socket_of_a_killed_process_is_replaced(settings: ServerSettings, 
     assert not os.path.exists(settings.socket)  # noqa: PTH110, ASYNC240
 
 
+async def test_socket_of_a_living_process_is_left_to_it(settings: ServerSettings, world: World) -> None:
+    async with running(settings, world) as (_, api):
+        second = Server(settings, world.services())
+        with pytest.raises(CannotListen, match="in use by another process"):
+            await second.start()
+        assert (await api.memory.GetMemory(M1)).memory.name == M1.name
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

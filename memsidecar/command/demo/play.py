@@ -8,7 +8,7 @@ from datetime import timedelta
 from memsidecar.command.demo.conversation import ASKED_AT, QUESTIONS, TALKS, USER, Question
 
 SHOWN = 3
-# A signal below this share of the score explains nothing.
+# Signals below this are summed up.
 WORTH_SAYING = 0.01
 
 
@@ -58,7 +58,10 @@ async def _ask(client: object, question: Question) -> bool:
         print(f"   {'✓' if right else ' '} {hit.score:.3f}  {hit.text}")
         if hit.explanation is not None:
             parts = sorted(hit.explanation.components, key=lambda c: -c.contribution)
-            why = " + ".join(f"{c.signal} {c.contribution:.3f}" for c in parts if c.contribution >= WORTH_SAYING)
+            said = [c for c in parts if c.contribution >= WORTH_SAYING]
+            others = hit.score - sum(c.contribution for c in said)
+            why = " + ".join(f"{c.signal} {c.contribution:.3f}" for c in said)
+            why += f" + others {others:.3f}" if others >= 0.0005 else ""
             path = f"  via {', '.join(hit.explanation.path)}" if hit.explanation.path else ""
             print(f"            = {why}{path}")
     print()
