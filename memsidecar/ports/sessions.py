@@ -117,7 +117,7 @@ class SessionStore(Protocol):
         ...
 
     async def delete_scratch(self, key: SessionKey, keys: Sequence[str], now: int) -> int:
-        """How many existed. Raises NotFound."""
+        """How many existed. Raises NotFound, SessionEnded."""
         ...
 
     async def check(self) -> None:

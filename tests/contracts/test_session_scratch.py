@@ -7,6 +7,7 @@ import pytest
 from memsidecar.domain.errors import (
     EtagMismatch,
     InvalidField,
+    SessionEnded,
 )
 from memsidecar.domain.session import ScratchWrite
 from memsidecar.ports.sessions import SessionStore
@@ -34,6 +35,15 @@ async def test_deleting_scratch_that_is_not_there_is_no_error(sessions: SessionS
     await sessions.set_scratch(key, [ScratchWrite("k", "1")], NOW, "", b"")
     assert await sessions.delete_scratch(key, ["never", "k"], NOW) == 1
     assert await sessions.delete_scratch(key, ["never", "k"], NOW) == 0
+
+
+async def test_an_ended_session_keeps_its_scratch(sessions: SessionStore) -> None:
+    key = await started(sessions)
+    await sessions.set_scratch(key, [ScratchWrite("k", "1")], NOW, "", b"")
+    await sessions.end(key, NOW, "", b"")
+    with pytest.raises(SessionEnded):
+        await sessions.delete_scratch(key, ["k"], NOW)
+    assert [entry.key for entry in await sessions.scratch(key, ["k"], NOW)] == ["k"]
 
 
 async def test_scratch_is_paged_within_a_prefix(sessions: SessionStore) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from memsidecar.domain.fold import Relation
 from memsidecar.domain.memory import Episode, Kind, Memory, Preference
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # An engine cannot bind a list of maps in which a column is None throughout, so an unset time is a number.
 UNSET = -(1 << 62)

@@ -3,6 +3,9 @@ local now = tonumber(ARGV[1])
 if missing() then
   return {'missing'}
 end
+if ended() then
+  return {'ended'}
+end
 local deleted, freed = 0, 0
 for i = 2, #ARGV do
   local stored = call('HGET', SCRATCH, ARGV[i])
