@@ -10,16 +10,20 @@ from types import MappingProxyType
 from memsidecar.domain.events import Vectors
 from memsidecar.domain.memory import Kind, Memory, State
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.session import Message
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+_NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
 class Tier(IntEnum):
     """A way to find a memory. Numbers are part of the API."""
 
+    SESSION = 1
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
+    RECENCY = 5
 
 
 class TierOutcome(IntEnum):
@@ -54,10 +58,23 @@ NO_FILTER = Filter()
 
 
 @dataclass(frozen=True, slots=True)
+class AsOf:
+    """A question about the past: what was true at `valid`, as known at `known`. None is now."""
+
+    valid: int | None = None
+    known: int | None = None
+
+
+PRESENT = AsOf()
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What to recall. At least one of text, embedding and entities is there.
 
     `entities` are entity ids of the scope's partition. `soft_deadline` is in seconds. `tiers` empty means all.
+    `conversation` is the id of the session that is going on. `zone` is an IANA name. `profile` empty means the
+    namespace's; `weights` replace some of it. `diversity` None means the profile's. `skip` hits were on earlier pages.
     """
 
     scope: Scope
@@ -73,6 +90,15 @@ class Question:
     min_revision: int | None = None
     explain: bool = False
     include_shared: bool = False
+    conversation: str = ""
+    zone: str = "UTC"
+    as_of: AsOf = PRESENT
+    profile: str = ""
+    weights: Mapping[str, float] = field(default_factory=lambda: _NO_WEIGHTS)
+    diversity: float | None = None
+    adaptive: bool = False
+    only_named_time: bool = False
+    skip: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +113,11 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory. `score` is 0 to 1; `components` and `path` (entity names) only when asked for."""
+    """A recalled memory. `score` is 0 to 1; `components` and `path` (entity names) only when asked for.
+
+    `confidence` is 0 to 1 and comparable across recalls. `duplicates` are memories that were folded into it.
+    `suspicious`: it reads like an instruction to a model.
+    """
 
     partition: Partition
     memory: Memory
@@ -95,6 +125,33 @@ class Hit:
     tier: Tier
     components: tuple[Component, ...] = ()
     path: tuple[str, ...] = ()
+    confidence: float = 0.0
+    duplicates: tuple[tuple[Partition, str], ...] = ()
+    suspicious: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message of the conversation that is going on. `score` is 0 to 1."""
+
+    message: Message
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What was understood of a question. `start` and `end`: the time that it names, half-open, or None.
+
+    `breadth` is 0 (narrow) to 1 (open); `rewritten` is what was searched for when the conversation had to help.
+    """
+
+    people: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    start: int | None = None
+    end: int | None = None
+    language: str = "und"
+    breadth: float = 0.0
+    rewritten: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +167,18 @@ class TierReport:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole."""
+    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole.
+
+    `more`: there are hits for another page.
+    """
 
     hits: tuple[Hit, ...]
     reports: tuple[TierReport, ...]
     revision: int
     confidence: float
+    messages: tuple[MessageHit, ...] = ()
+    understanding: Understanding | None = None
+    more: bool = False
 
     @property
     def degraded(self) -> bool:

@@ -359,7 +359,6 @@ class Hit(google.protobuf.message.Message):
     CONFIDENCE_FIELD_NUMBER: builtins.int
     DUPLICATES_FIELD_NUMBER: builtins.int
     SUSPICIOUS_FIELD_NUMBER: builtins.int
-    MESSAGE_FIELD_NUMBER: builtins.int
     score: builtins.float
     """0 to 1, comparable within one recall."""
     tier: global___Tier.ValueType
@@ -380,10 +379,6 @@ class Hit(google.protobuf.message.Message):
     def duplicates(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Names of memories that say the same and were folded into this hit."""
 
-    @property
-    def message(self) -> memsidecar.v1.session_service_pb2.Message:
-        """Instead of memory: a message of Query.session."""
-
     def __init__(
         self,
         *,
@@ -395,12 +390,36 @@ class Hit(google.protobuf.message.Message):
         confidence: builtins.float = ...,
         duplicates: collections.abc.Iterable[builtins.str] | None = ...,
         suspicious: builtins.bool = ...,
-        message: memsidecar.v1.session_service_pb2.Message | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["explanation", b"explanation", "memory", b"memory", "message", b"message"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "duplicates", b"duplicates", "explanation", b"explanation", "memory", b"memory", "message", b"message", "score", b"score", "suspicious", b"suspicious", "text", b"text", "tier", b"tier"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["explanation", b"explanation", "memory", b"memory"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "duplicates", b"duplicates", "explanation", b"explanation", "memory", b"memory", "score", b"score", "suspicious", b"suspicious", "text", b"text", "tier", b"tier"]) -> None: ...
 
 global___Hit = Hit
+
+@typing.final
+class MessageHit(google.protobuf.message.Message):
+    """MessageHit is a message of the session that is going on which bears on the
+    question.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MESSAGE_FIELD_NUMBER: builtins.int
+    SCORE_FIELD_NUMBER: builtins.int
+    score: builtins.float
+    """0 to 1, comparable within one recall."""
+    @property
+    def message(self) -> memsidecar.v1.session_service_pb2.Message: ...
+    def __init__(
+        self,
+        *,
+        message: memsidecar.v1.session_service_pb2.Message | None = ...,
+        score: builtins.float = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["message", b"message"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["message", b"message", "score", b"score"]) -> None: ...
+
+global___MessageHit = MessageHit
 
 @typing.final
 class ScoreExplanation(google.protobuf.message.Message):
@@ -577,6 +596,7 @@ class RecallResponse(google.protobuf.message.Message):
     HIT_FIELD_NUMBER: builtins.int
     TIER_REPORT_FIELD_NUMBER: builtins.int
     SUMMARY_FIELD_NUMBER: builtins.int
+    MESSAGE_FIELD_NUMBER: builtins.int
     @property
     def hit(self) -> global___Hit:
         """Each memory once, when the first tier finds it; its score is provisional."""
@@ -587,16 +607,21 @@ class RecallResponse(google.protobuf.message.Message):
     def summary(self) -> global___RecallSummary:
         """Last message."""
 
+    @property
+    def message(self) -> global___MessageHit:
+        """A message of Query.session, once."""
+
     def __init__(
         self,
         *,
         hit: global___Hit | None = ...,
         tier_report: global___TierReport | None = ...,
         summary: global___RecallSummary | None = ...,
+        message: global___MessageHit | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "summary", b"summary", "tier_report", b"tier_report"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "summary", b"summary", "tier_report", b"tier_report"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["hit", "tier_report", "summary"] | None: ...
+    def HasField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "message", b"message", "summary", b"summary", "tier_report", b"tier_report"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "message", b"message", "summary", b"summary", "tier_report", b"tier_report"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["hit", "tier_report", "summary", "message"] | None: ...
 
 global___RecallResponse = RecallResponse
 
@@ -691,6 +716,7 @@ class RecallOnceResponse(google.protobuf.message.Message):
     CONFIDENCE_FIELD_NUMBER: builtins.int
     ANALYSIS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    MESSAGES_FIELD_NUMBER: builtins.int
     degraded: builtins.bool
     """A tier did not answer in full."""
     confidence: builtins.float
@@ -709,6 +735,12 @@ class RecallOnceResponse(google.protobuf.message.Message):
     def analysis(self) -> global___QueryAnalysis:
         """Only when explanations are asked for."""
 
+    @property
+    def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MessageHit]:
+        """Messages of Query.session that bear on the question, best first; they are not
+        among the hits, because they are not long-term memory yet. On the first page.
+        """
+
     def __init__(
         self,
         *,
@@ -719,9 +751,10 @@ class RecallOnceResponse(google.protobuf.message.Message):
         confidence: builtins.float = ...,
         analysis: global___QueryAnalysis | None = ...,
         next_page_token: builtins.str = ...,
+        messages: collections.abc.Iterable[global___MessageHit] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["analysis", b"analysis", "revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["analysis", b"analysis", "confidence", b"confidence", "degraded", b"degraded", "hits", b"hits", "next_page_token", b"next_page_token", "revision", b"revision", "tier_reports", b"tier_reports"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["analysis", b"analysis", "confidence", b"confidence", "degraded", b"degraded", "hits", b"hits", "messages", b"messages", "next_page_token", b"next_page_token", "revision", b"revision", "tier_reports", b"tier_reports"]) -> None: ...
 
 global___RecallOnceResponse = RecallOnceResponse
 

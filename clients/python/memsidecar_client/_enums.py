@@ -91,12 +91,15 @@ class RememberAction(OpenEnum):
 
 
 class Tier(OpenEnum):
-    """One way to find a memory: by meaning, by the entities named, by its words."""
+    """One way to find a memory: in the conversation that is going on, by meaning, by the entities named, by its words,
+    or because it is new."""
 
     UNSPECIFIED = 0
+    SESSION = 1
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
+    RECENCY = 5
 
 
 class TierOutcome(OpenEnum):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import weakref
 from datetime import date, timedelta
 from functools import lru_cache
+from typing import TypeAlias
 
 from memsidecar.domain import limits
 from memsidecar.domain.memory import Episode, Kind, Memory, State
-from memsidecar.domain.recall import NO_FILTER, Filter, Hit, Question, Recalled, Tier, TierReport
-from memsidecar.domain.revision import parse_revision, revision_token
+from memsidecar.domain.recall import NO_FILTER, PRESENT, AsOf, Filter, Hit, Question, Recalled, Tier, TierReport
+from memsidecar.domain.revision import page_token, parse_page_token, parse_revision, revision_token
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.mapping.memory_out import set_memory
-from memsidecar.server.mapping.names import References, name_of
+from memsidecar.server.mapping.names import References, name_of, read_name
 from memsidecar.server.mapping.values import length, micros_or_none, read_vectors, set_seconds
 from memsidecar.server.validation import Violations
 from memsidecar.v1 import memory_pb2
@@ -24,7 +25,10 @@ _MICROS_OF_A_DAY = 24 * 3600 * 1_000_000
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
-def read_question(request: pb.RecallRequest | pb.RecallOnceRequest, scope: Scope, violations: Violations) -> Question:
+Asked: TypeAlias = pb.RecallRequest | pb.RecallOnceRequest | pb.BuildContextRequest
+
+
+def read_question(request: Asked, scope: Scope, violations: Violations) -> Question:
     query, options = request.query, request.options
     references = References(scope.partition, violations)
     embedding = None
@@ -49,7 +53,52 @@ def read_question(request: pb.RecallRequest | pb.RecallOnceRequest, scope: Scope
         min_revision=min_revision,
         explain=options.include_explanations,
         include_shared=options.include_shared,
+        conversation=_read_conversation(query.session, scope, violations) if query.session else "",
+        zone=query.time_zone or "UTC",
+        as_of=_read_as_of(options.as_of) if options.HasField("as_of") else PRESENT,
+        profile=options.profile,
+        weights=dict(options.weights),
+        diversity=options.diversity if options.HasField("diversity") else None,
+        adaptive=options.adaptive_hits,
+        only_named_time=options.only_named_time,
+        skip=_read_skip(request, violations) if options.page_token else 0,
     )
+
+
+def _read_conversation(name: str, scope: Scope, violations: Violations) -> str:
+    before = len(violations.found)
+    partition, session_id = read_name(name, "sessions", "query.session", violations)
+    if partition != scope.partition and len(violations.found) == before:
+        violations.add("query.session", f"must be of {scope.partition.name}, as the request is")
+    return session_id
+
+
+def _read_as_of(given: memory_pb2.AsOf) -> AsOf:
+    return AsOf(micros_or_none(given, "valid_time"), micros_or_none(given, "record_time"))
+
+
+def _read_skip(request: Asked, violations: Violations) -> int:
+    if not isinstance(request, pb.RecallOnceRequest):
+        violations.add("options.page_token", "is for RecallOnce only")
+        return 0
+    skip = parse_page_token(request.options.page_token, _arguments(request))
+    if skip is None or not 0 <= skip <= limits.MAX_DEPTH_OF_PAGES:
+        violations.add("options.page_token", "is not of this recall with these arguments; start without one")
+        return 0
+    return skip
+
+
+def _arguments(request: pb.RecallOnceRequest) -> bytes:
+    """What a page token is bound to: the request without it."""
+    bare = pb.RecallOnceRequest()
+    bare.CopyFrom(request)
+    bare.options.ClearField("page_token")
+    return b"RecallOnceRequest:" + bare.SerializeToString(deterministic=True)
+
+
+def next_page_token(request: pb.RecallOnceRequest, last: int) -> str:
+    """The token of the page after hit number `last`."""
+    return page_token(_arguments(request), last)
 
 
 def read_filter(given: memory_pb2.MemoryFilter, path: str, references: References) -> Filter:

@@ -10,6 +10,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct, Value
@@ -128,6 +129,23 @@ def duration(value: Duration) -> Found:
     if seconds * 1_000_000 > limits.MAX_TTL:
         return [("", "must be at most 1,000 years")]
     return None
+
+
+def time_zone(value: str) -> Found:
+    try:
+        # Names are looked up as paths below the zone database; the library refuses those that lead out of it.
+        ZoneInfo(value)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return [("", "must be the IANA name of a time zone, such as Asia/Shanghai")]
+    return None
+
+
+def weights(values: Mapping[str, float]) -> Found:
+    """Only the numbers: which names there are the ranking knows."""
+    for value in values.values():
+        if not 0 <= value <= limits.MAX_WEIGHT:
+            return [("", f"has a weight that is not from 0 to {limits.MAX_WEIGHT:g}")]
+    return [("", f"has more than {limits.MAX_LABELS} entries")] if len(values) > limits.MAX_LABELS else None
 
 
 def repeated(item: Rule, max_items: int = limits.MAX_REPEATED) -> Rule:

@@ -19,7 +19,9 @@ from memsidecar.server.validation.rules import (
     repeated,
     request_id,
     text,
+    time_zone,
     vector,
+    weights,
 )
 
 _TEXT = text(limits.MAX_TEXT_BYTES)
@@ -61,7 +63,11 @@ _FIELDS: dict[str, Rule] = {
     "RememberOptions.labels": labels,
     "CreateMemoryRequest.memory_id": memory_id,
     "Query.text": text(limits.MAX_QUERY_BYTES),
+    "Query.time_zone": time_zone,
     "RecallOptions.min_score": _UNIT,
+    "RecallOptions.diversity": _UNIT,
+    "RecallOptions.profile": _ID,
+    "RecallOptions.weights": weights,
     "Session.labels": labels,
     "Session.message_count": anything,
     "Session.token_count": anything,
