@@ -34,7 +34,7 @@ def moved(now: datetime, amount: float, unit: str) -> date:
 
 
 def away(now: datetime, amount: Amount, unit: str, direction: int) -> Reading | None:
-    """"Three weeks ago" is a day; "a few weeks ago" is from five to two. A few years could be any."""
+    """ "Three weeks ago" is a day; "a few weeks ago" is from five to two. A few years could be any."""
     if isinstance(amount, tuple):
         if unit not in _DAYS:
             return None
@@ -45,7 +45,7 @@ def away(now: datetime, amount: Amount, unit: str, direction: int) -> Reading | 
 
 
 def rolling(now: datetime, amount: Amount, unit: str, direction: int) -> Reading:
-    """"The last three days": up to today, from the same time three days ago."""
+    """ "The last three days": up to today, from the same time three days ago."""
     vague = isinstance(amount, tuple)
     number = amount[0] if isinstance(amount, tuple) else amount
     other = moved(now, direction * number, unit)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from re import Match
 
-from memsidecar.adapters.time_expressions.amounts import FEW, Amount, away, rolling
+from memsidecar.adapters.time_expressions.amounts import COUPLE, FEW, Amount, away, rolling
 from memsidecar.adapters.time_expressions.chinese_numbers import DIGITS, number
 from memsidecar.adapters.time_expressions.festivals import CHINESE
 from memsidecar.adapters.time_expressions.hit import Cycle, Reading, Rule, latest
@@ -37,14 +37,15 @@ from memsidecar.domain.calendar_spans import (
 
 _DAYS = {word: shift for shift, words in {
     -3: "大前天 大前日", -2: "前天 前日 前晚 一昨日 그저께", -1: "昨天 昨日 昨晚 昨夜 昨儿 昨夜 어제",
-    0: "今天 今日 今早 今晨 今儿 当天 오늘", 1: "明天 明日 明早 明晚 明儿 내일", 2: "后天 后日 明後日 모레", 3: "大后天",
+    0: "今天 今日 今早 今晨 今儿 当天 오늘", 1: "明天 明日 明早 明晚 明儿 내일", 2: "后天 后日 明后日 모레",
+    3: "大后天",
 }.items() for word in words.split()}  # fmt: skip
 _YEARS = {"大前年": -3, "前年": -2, "去年": -1, "上一年": -1, "上年": -1, "今年": 0, "本年": 0, "这一年": 0, "明年": 1,
           "来年": 1, "下一年": 1, "后年": 2}  # fmt: skip
 _UNITS = {"天": "day", "日": "day", "晚": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month",
-          "季度": "quarter", "年": "year", "小时": "hour", "钟头": "hour", "分钟": "minute", "周末": "weekend"}  # fmt: skip
+          "季度": "quarter", "年": "year", "小时": "hour", "钟头": "hour", "分钟": "minute"}  # fmt: skip
 # What the neighbours say; a language of its own would add little.
-_WHOLE = {"先週": ("week", -1), "今週": ("week", 0), "来週": ("week", 1), "先月": ("month", -1), "今月": ("month", 0),
+_WHOLE = {"先周": ("week", -1), "今周": ("week", 0), "来周": ("week", 1), "先月": ("month", -1), "今月": ("month", 0),
           "来月": ("month", 1), "지난주": ("week", -1), "이번주": ("week", 0), "다음주": ("week", 1),
           "지난달": ("month", -1), "이번달": ("month", 0), "다음달": ("month", 1), "작년": ("year", -1),
           "올해": ("year", 0), "내년": ("year", 1)}  # fmt: skip
@@ -55,10 +56,13 @@ _DAY_OF_WEEK = {**dict(zip("一二三四五六日", range(7), strict=True)), "�
 }
 _N = rf"[{DIGITS}]"
 _SHIFT = r"(?P<dir>上{1,3}|下{1,3}|这一?|本|前|当)(?:一?个)?"
-_YEAR = rf"(?:(?P<named>{either(_YEARS)})|(?P<year>(?<![0-9])[0-9]{{4}}|[零〇一二三四五六七八九]{{4}}|(?<![0-9])[0-9]{{2}}(?=年[0-9一二三四五六七八九十]))年)"
+_YEAR = (
+    rf"(?:(?P<named>{either(_YEARS)})"
+    r"|(?P<year>(?<![0-9])[0-9]{4}|[零〇一二三四五六七八九]{4}|(?<![0-9])[0-9]{2}(?=年[0-9一二三四五六七八九十]))年)"
+)
 _PART = r"(?:份)?的?(?P<part>上旬|中旬|下旬|初|中(?!秋|午|国)|底|末)?"
 _MONTH = rf"(?<![{DIGITS}.第])(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?!球|亮|饼|薪|票|嫂)"
-_DAY = rf"(?P<day>[0-9]{{1,2}}|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[日号號](?!楼|线|店|门|机|院)"
+_DAY = r"(?P<day>[0-9]{1,2}|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[日号號](?!楼|线|店|门|机|院)"
 
 
 def _rule(pattern: str, read: Callable[[Match[str], datetime], Reading | None]) -> Rule:
@@ -186,9 +190,7 @@ def _season(match: Match[str], now: datetime) -> Reading | None:
 
 def _festival(match: Match[str], now: datetime) -> Reading:
     year, festival = _year(match, now), CHINESE[match["festival"]]
-    return Reading(
-        _once(festival, year, now.date()), slack=3, cycle=Cycle.YEAR if year is None else Cycle.NONE
-    )
+    return Reading(_once(festival, year, now.date()), slack=3, cycle=Cycle.YEAR if year is None else Cycle.NONE)
 
 
 def _amount(words: str) -> Amount:
@@ -202,6 +204,17 @@ def _away(match: Match[str], now: datetime) -> Reading | None:
     if match["half"] and not isinstance(amount, tuple):
         amount += 0.5
     return away(now, amount, unit, -1 if match["side"] == "前" else 1)
+
+
+def _lately(match: Match[str], now: datetime) -> Reading | None:
+    return away(now, COUPLE if match["n"] == "两" else FEW, _UNITS[match["unit"]], -1)
+
+
+def _days_of_month(match: Match[str], now: datetime) -> Reading:
+    year, today = _year(match, now), now.date()
+    which, first, last = number(match["month"]), number(match["day"]), number(match["last"])
+    days = _once(lambda each: Days(date(each, which, first), date(each, which, last)), year, today)
+    return Reading(days, cycle=Cycle.YEAR if year is None else Cycle.NONE)
 
 
 def _rolling(match: Match[str], now: datetime) -> Reading:
@@ -224,15 +237,26 @@ _SPAN = r"(?P<unit>天|日|周|星期|礼拜|月|季度|年|小时|钟头|分钟
 RULES = (
     _rule(rf"(?P<word>{either(_DAYS)})(?!下)", _day_word),
     _rule(rf"(?P<word>{either(_WHOLE)})", _whole),
-    _rule(rf"{_SHIFT}(?:周|星期|礼拜|週)(?P<weekday>[一二三四五六日天末1-7](?![{DIGITS}]))?(?!年|岁)", _week),
-    _rule(rf"(?<![{DIGITS}每几上下这本双个])(?:周|星期|礼拜|週)(?P<weekday>[一二三四五六日天末1-7])(?![{DIGITS}年岁次])"
-          r"(?!都|常|经常|通常|一般|喜欢)", _weekday),
+    _rule(rf"{_SHIFT}(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末1-7](?![{DIGITS}]))?(?!年|岁)", _week),
+    _rule(
+        rf"(?<![{DIGITS}每几上下这本双个])(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末1-7])(?![{DIGITS}年岁次])"
+        r"(?!都|常|经常|通常|一般|喜欢)",
+        _weekday,
+    ),
     _rule(rf"{_SHIFT}月(?:的)?(?:{_DAY}|{_PART})", _month_near),
     _rule(rf"(?:{_YEAR}的?)?{_MONTH}(?:{_DAY}|{_PART})", _date),
-    _rule(rf"{_YEAR}(?:的?(?:(?P<half>[上下])半年|第?(?P<quarter>[一二三四1-4])个?季度|(?P<edge>[初底末尾]|中(?![秋午国]))))?",
-          _part_of_year),
-    _rule(r"(?P<named>(?!))?(?P<year>(?!))?(?P<edge>(?!))?(?:(?<!前)(?P<half>[上下])半年|第?(?P<quarter>[一二三四1-4])个?季度)",
-          _part_of_year),
+    _rule(
+        rf"(?:{_YEAR}的?)?{_MONTH}(?P<day>{_N}{{1,3}})[日号]?(?:到|至|-|~)(?P<last>{_N}{{1,3}})[日号]", _days_of_month
+    ),
+    _rule(r"(?<![以之提])前(?P<n>[两几些])个?(?P<unit>天|日|周|星期|礼拜|月)(?![前后])", _lately),
+    _rule(
+        rf"{_YEAR}(?:的?(?:(?P<half>[上下])半年|第?(?P<quarter>[一二三四1-4])个?季度|年?(?P<edge>[初底末尾]|中(?![秋午国]))))?",
+        _part_of_year,
+    ),
+    _rule(
+        r"(?P<named>(?!))?(?P<year>(?!))?(?P<edge>(?!))?(?:(?<!前)(?P<half>[上下])半年|第?(?P<quarter>[一二三四1-4])个?季度)",
+        _part_of_year,
+    ),
     _rule(r"(?<![\d半周去今明前后一二两三四五六七八九十])(?P<of>[月年])(?P<edge>[初底末])(?!一|二|三)", _edge),
     _rule(rf"{_SHIFT}季度", _quarter),
     _rule(rf"(?:{_YEAR}的?|(?P<dir>上|这|下|本)个?)(?P<season>[春夏秋冬])[天季日]?", _season),

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime
 from re import Match
 
-from memsidecar.adapters.time_expressions.english import LEFT, PART, RIGHT, YEAR, part_of, rule, year_of
+from memsidecar.adapters.time_expressions.english import PART, YEAR, part_of, rule, year_of
 from memsidecar.adapters.time_expressions.hit import Cycle, Reading, Rule, latest
 from memsidecar.adapters.time_expressions.words import (
     ALL_MONTHS,
     FOREIGN_MONTHS,
+    FOREIGN_WEEKDAYS,
     MONTHS,
     SHORT_MONTHS,
     TWOFOLD_MONTHS,
+    WEEKDAYS,
     either,
 )
-from memsidecar.domain.calendar_spans import Days, month, months, one
+from memsidecar.domain.calendar_spans import Days, month, one
 
 _NAME = rf"(?P<month>{either(ALL_MONTHS)})\.?"
 _NAME2 = rf"(?P<month2>{either(ALL_MONTHS)})\.?"
@@ -25,8 +28,17 @@ _DAY2 = r"(?P<day2>\d{1,2})(?:st|nd|rd|th|er|\.)?"
 _NOT_A_CLOCK = r"(?![\d:]|\s?[ap]m\b)"
 _OF = r"(?: of| de| del| di)?"
 _TO = r"\s?(?:-|–|—|to|until|till|through|thru|and|al|au|bis|a|y|et|e|und)\s?"
-_LEAD = re.compile(r"(?:\b(?:in|since|during|until|till|by|from|through|before|after|between|around|en|im|em|au|nel|a) )$")
+_LEAD = re.compile(
+    r"(?:\b(?:in|since|during|until|till|by|from|through|before|after|between|around|en|im|em|au|nel|a) )$"
+)
+_ON = rf"(?:{either(WEEKDAYS, FOREIGN_WEEKDAYS)},? )?"
+_ORDINAL = re.compile(r"\d(?:st|nd|rd|th)| of ")
 _YEAR4 = r"(?P<year>\d{4})(?!\d)"
+
+
+def _leads(match: Match[str]) -> bool:
+    """Whether a word stands before that makes a month of "may"."""
+    return _LEAD.search(match.string, max(0, match.start() - 9), match.start()) is not None
 
 
 def _year(match: Match[str], now: datetime) -> int | None:
@@ -49,10 +61,11 @@ def _day(match: Match[str], now: datetime) -> Reading | None:
     number, day, year = ALL_MONTHS[match["month"]], int(match["day"]), _year(match, now)
     if year is not None:
         return Reading(one(date(year, number, day)))
-    if match["month"] in ("may", "mar", "march", "mars", "mai") and not _LEAD.search(match.string[: match.start()][-9:]):
-        # "step 2 may fail", "2 marches": a day only when the words around say so.
-        if match.group() != match.string.strip() and not re.search(r"\d(?:st|nd|rd|th)| of ", match.group()):
-            return None
+    # "Step 2 may fail": a day only when the words around say so.
+    if match["month"] in ("may", "mar") and not (
+        _leads(match) or match.group() == match.string.strip() or _ORDINAL.search(match.group())
+    ):
+        return None
     return Reading(one(_most_recent(number, day, now.date())), cycle=Cycle.YEAR)
 
 
@@ -72,7 +85,7 @@ def _month(match: Match[str], now: datetime) -> Reading | None:
         return Reading(part_of(month(year_of(match["year"], now), number), part), vague=vague)
     alone = match.group() == match.string.strip()
     if match["dir"] is None and part is None:
-        lead = _LEAD.search(match.string[: match.start()][-9:]) is not None
+        lead = _leads(match)
         foreign = name in FOREIGN_MONTHS and name not in MONTHS
         if name in SHORT_MONTHS or (not lead and (foreign or name in TWOFOLD_MONTHS) and not (alone and name != "may")):
             return None
@@ -119,15 +132,14 @@ def _iso_month(match: Match[str], now: datetime) -> Reading:
     return Reading(month(int(match["y"]), int(match["m"])))
 
 
-
 # Not a part of a longer number, of a path or of a name.
-_BEFORE, _AFTER = r"(?<![\w@/.=:-])(?<!\d,)", r"(?!\w|[/@=]|[-.]\w)"
+_BEFORE, _AFTER = r"(?<![a-z0-9_@/.=:-])(?<!\d,)", r"(?![a-z0-9_]|[/@=]|[-.][a-z0-9_])"
 _TIME = r"(?:[t ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:z|[+-]\d{2}:?\d{2})?)?"
 _ALL_MONTHS = tuple(ALL_MONTHS)
 
 
-def _digits(pattern: str, read: "object") -> Rule:
-    return Rule(re.compile(_BEFORE + pattern + _AFTER), read)  # type: ignore[arg-type]
+def _digits(pattern: str, read: Callable[[Match[str], datetime], Reading | None]) -> Rule:
+    return Rule(re.compile(_BEFORE + pattern + _AFTER), read)
 
 
 DIGITS = (
@@ -137,13 +149,24 @@ DIGITS = (
     _digits(r"(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])", _iso_month),
 )
 NAMES = (
-    rule(rf"(?:the |el |le |il |den |am )?{_DAY}{_OF} {_NAME}(?:(?:,| of| de| del)? {_YEAR4})?", _day, *_ALL_MONTHS),
-    rule(rf"{_NAME} (?:the )?{_DAY}{_NOT_A_CLOCK}(?:,? {_YEAR4})?", _day, *_ALL_MONTHS),
+    rule(
+        rf"{_ON}(?:the |el |le |il |den |am )?{_DAY}{_OF} {_NAME}(?:(?:,| of| de| del)? {_YEAR4})?", _day, *_ALL_MONTHS
+    ),
+    rule(rf"{_ON}{_NAME} (?:the )?{_DAY}{_NOT_A_CLOCK}(?:,? {_YEAR4})?", _day, *_ALL_MONTHS),
     rule(rf"(?:from |between )?{_NAME} {_DAY}{_TO}(?:{_NAME2} )?{_DAY2}(?:,? {_YEAR4})?", _days, *_ALL_MONTHS),
-    rule(rf"(?:from |between )?(?:the )?{_DAY}(?:{_OF} {_NAME})?{_TO}(?:the )?{_DAY2}{_OF} {_NAME2}(?:,? {_YEAR4})?",
-         _days, *_ALL_MONTHS),
-    rule(rf"(?:the )?(?:{PART}[ -])?(?:(?P<dir>last|this|next|past) )?{_NAME}(?:(?:,| of| de| del)? {YEAR})?", _month,
-         *_ALL_MONTHS),
-    rule(rf"(?:(?P<from>from|between) )?{_NAME}(?: {_YEAR4})?{_TO}{_NAME2}(?: (?P<year2>\d{{4}}))?", _months,
-         *_ALL_MONTHS),
+    rule(
+        rf"(?:from |between )?(?:the )?{_DAY}(?:{_OF} {_NAME})?{_TO}(?:the )?{_DAY2}{_OF} {_NAME2}(?:,? {_YEAR4})?",
+        _days,
+        *_ALL_MONTHS,
+    ),
+    rule(
+        rf"(?:the )?(?:{PART}[ -])?(?:(?P<dir>last|this|next|past) )?{_NAME}(?:(?:,| of| de| del)? {YEAR})?",
+        _month,
+        *_ALL_MONTHS,
+    ),
+    rule(
+        rf"(?:(?P<from>from|between) )?{_NAME}(?: {_YEAR4})?{_TO}{_NAME2}(?: (?P<year2>\d{{4}}))?",
+        _months,
+        *_ALL_MONTHS,
+    ),
 )

@@ -30,7 +30,8 @@ from memsidecar.domain.calendar_spans import (
 )
 
 # Not inside a word, a path or an address.
-LEFT, RIGHT = r"(?<![\w@/.=-])(?<!\w')", r"(?![\w@/=]|-\w)"
+# Letters are a to z by now, so that Chinese may follow at once.
+LEFT, RIGHT = r"(?<![a-z0-9_@/.=-])(?<![a-z]')", r"(?![a-z0-9_@/=]|-[a-z0-9_])"
 YEAR = r"(?P<year>\d{4}|last year|this year|next year|the year before last)"
 PART = r"(?P<part>early|beginning of|start of|mid|middle of|late|end of)"
 _PARTS = {"early": EARLY, "beginning of": EARLY, "start of": EARLY, "mid": MIDDLE, "middle of": MIDDLE, "late": LATE,
@@ -54,7 +55,12 @@ def year_of(words: str, now: datetime) -> int:
 
 
 def part_of(days: Days, part: str | None) -> Days:
-    return days if part is None else third(days, _PARTS[part])
+    """A year begins and ends with a quarter; "early" and "late" are a third of anything."""
+    if part is None:
+        return days
+    if (days.last - days.first).days > 300 and part not in ("early", "mid", "middle of", "late"):
+        return quarter(days.first.year, 4 if part == "end of" else 1)
+    return third(days, _PARTS[part])
 
 
 def _amount(match: Match[str]) -> Amount:
@@ -82,6 +88,11 @@ def _unit(match: Match[str], now: datetime) -> Reading:
 
 def _unit_beyond(match: Match[str], now: datetime) -> Reading:
     return Reading(calendar_unit(now.date(), match["unit"], -2 if match["dir"] == "before last" else 2))
+
+
+def _unit_so_far(match: Match[str], now: datetime) -> Reading:
+    today, days = now.date(), calendar_unit(now.date(), match["unit"], 0)
+    return Reading(Days(today, days.last) if match["side"] == "later" else Days(days.first, max(days.first, today)))
 
 
 def _last_several(match: Match[str], now: datetime) -> Reading:
@@ -162,33 +173,81 @@ _WEEK = "last|this|next|previous"
 _SEASON_LEAD = r"(?P<lead>(?:in|during|over|since|from|until|till|before|after|by|through|throughout|of) (?:the )?)"
 _EVERY_UNIT = (*UNITS, *(unit + "s" for unit in UNITS), "centuries")
 _FOUR_DIGITS = r"(?P<y>(?:1[5-9]|20|21)\d\d)"
-_IN_YEAR = (
-    r"(?:(?:in|during|of|since|from|until|till|by|throughout|around|before|after|to|through|year|summer of)(?: the year)? )"
-)
+_IN_YEAR = r"(?:(?:in|during|since|from|until|till|throughout|before|after|year)(?: the year)? )"
+# "In 2000 words" is no year: a number of things follows.
+_NO_THINGS = r"(?! (?!is\b|was\b|has\b|does\b|this\b|as\b)\w+s\b)"
 
 RULES = (
-    rule(rf"(?:the )?(?P<word>{either(_RELATIVE)})", _relative,
-         "yesterday", "today", "tomorrow", "night", "morning", "afternoon"),
-    rule(rf"(?:the )?(?:{PART}[ -](?:the )?)?{_DIR} (?P<unit>week|weekend|month|quarter|year|decade)", _unit,
-         "week", "weekend", "month", "quarter", "year", "decade"),
-    rule(r"(?:the )?(?P<unit>week|weekend|month|quarter|year) (?P<dir>before last|after next)", _unit_beyond,
-         "before", "after"),
-    rule(rf"(?:the )?(?P<dir>past|last|previous|next|coming|following) {_AMOUNT}{_HALF} {_UNIT}", _last_several,
-         *_EVERY_UNIT),
+    rule(
+        rf"(?:the )?(?P<word>{either(_RELATIVE)})",
+        _relative,
+        "yesterday",
+        "today",
+        "tomorrow",
+        "night",
+        "morning",
+        "afternoon",
+    ),
+    rule(
+        rf"(?:the )?(?:{PART}[ -](?:the )?)?{_DIR} (?P<unit>week|weekend|month|quarter|year|decade)",
+        _unit,
+        "week",
+        "weekend",
+        "month",
+        "quarter",
+        "year",
+        "decade",
+    ),
+    rule(
+        r"(?:the )?(?P<unit>week|weekend|month|quarter|year) (?P<dir>before last|after next)",
+        _unit_beyond,
+        "before",
+        "after",
+    ),
+    rule(
+        rf"(?:the )?(?P<dir>past|last|previous|next|coming|following) {_AMOUNT}{_HALF} {_UNIT}",
+        _last_several,
+        *_EVERY_UNIT,
+    ),
     rule(rf"{_AMOUNT}{_HALF} {_UNIT} (?:ago|back|earlier)", _ago, "ago", "back", "earlier"),
     rule(rf"{_AMOUNT}{_HALF} {_UNIT} (?:later|hence|from now|from today)", _ahead, "later", "hence", "now", "today"),
     rule(rf"in {_AMOUNT}{_HALF} {_UNIT}(?! of\b)", _ahead, *_EVERY_UNIT),
     rule(rf"(?P<n>\d{{1,3}}|{either(NUMBERS)}) weekends? ago", _weekends_ago, "ago"),
-    rule(rf"(?:(?P<week>{_WEEK}) week(?:'s| on)? )?(?:{_DIR} )?(?P<day>{either(WEEKDAYS)})"
-         rf"(?: (?:of )?(?P<week2>{_WEEK}) week)?", _weekday, *WEEKDAYS),
-    rule(rf"{_SEASON_LEAD}?(?:{PART}[ -](?:the )?)?(?:{_DIR} )?(?P<season>{either(SEASONS)})(?:,?(?: of)? {YEAR})?",
-         _season, *SEASONS),
-    rule(rf"(?P<the>the )?(?:q(?P<q>[1-4])|h(?P<h>[12])|(?P<ordinal>{either(ORDINALS)}) (?P<size>quarter|half))"
-         rf"(?:,?(?: of)?(?: the)? {YEAR})?", _part_of_year, "q", "h", "quarter", "half"),
+    rule(
+        r"(?P<side>earlier|later|so far) this (?P<unit>week|weekend|month|quarter|year)",
+        _unit_so_far,
+        "earlier",
+        "later",
+        "far",
+    ),
+    rule(
+        rf"(?<!every )(?<!each )(?:(?P<week>{_WEEK}) week(?:'s| on)? )?(?:{_DIR} )?(?P<day>{either(WEEKDAYS)})"
+        rf"(?: (?:of )?(?P<week2>{_WEEK}) week)?",
+        _weekday,
+        *WEEKDAYS,
+    ),
+    rule(
+        rf"{_SEASON_LEAD}?(?:{PART}[ -](?:the )?)?(?:{_DIR} )?(?P<season>{either(SEASONS)})(?:,?(?: of)? {YEAR})?",
+        _season,
+        *SEASONS,
+    ),
+    rule(
+        rf"(?P<the>the )?(?:q(?P<q>[1-4])|h(?P<h>[12])|(?P<ordinal>{either(ORDINALS)}) (?P<size>quarter|half))"
+        rf"(?:,?(?: of)?(?: the)? {YEAR}|(?! of\b))",
+        _part_of_year,
+        "q",
+        "h",
+        "quarter",
+        "half",
+    ),
 )
 # For texts with four digits, whatever their words.
 YEAR_RULES = (
-    rule(rf"(?:{_IN_YEAR}|(?:the )?{PART}[ -])(?:{_FOUR_DIGITS})(?:(?: to | and |-|–)(?P<until>(?:1[5-9]|20|21)\d\d))?",
-         _year),
-    rule(r"(?:the )?(?P<y>(?:1[5-9]|20)\d0|[2-9]0)'?s", _decade),
+    rule(
+        rf"(?:{_IN_YEAR}|(?:the )?{PART}[ -])(?:{_FOUR_DIGITS})"
+        rf"(?:(?: to | and |-|–)(?P<until>(?:1[5-9]|20|21)\d\d))?{_NO_THINGS}",
+        _year,
+    ),
+    rule(r"(?:the )?(?P<y>(?:1[5-9]|20)\d0)'?s", _decade),
+    rule(r"the (?P<y>[3-9]0)'?s", _decade),
 )

@@ -41,7 +41,7 @@ def _day(match: Match[str], now: datetime) -> Reading | None:
 
 def _unit(match: Match[str], now: datetime) -> Reading | None:
     words, direction = match["unit"], match["dir"]
-    shift = 1 if direction.startswith("que") else FOREIGN_DIRECTIONS[direction]
+    shift = FOREIGN_DIRECTIONS.get(direction, 1)
     return Reading(calendar_unit(now.date(), FOREIGN_UNITS.get(words, "weekend"), shift))
 
 
@@ -70,13 +70,23 @@ def _weekday(match: Match[str], now: datetime) -> Reading | None:
 
 
 RULES = (
-    rule(rf"(?<!guten )(?<!por la )(?<!esta )(?<!de la )(?P<word>{either(FOREIGN_DAYS)})", _day, *FOREIGN_DAYS,
-         "aujourd", "avant", "apres"),
+    rule(
+        rf"(?<!guten )(?<!por la )(?<!esta )(?<!de la )(?P<word>{either(FOREIGN_DAYS)})",
+        _day,
+        *FOREIGN_DAYS,
+        "aujourd",
+        "avant",
+        "apres",
+    ),
     rule(rf"{_ARTICLE}{_UNIT} {_DIRECTION}", _unit, *FOREIGN_UNITS, "week"),
     rule(rf"{_ARTICLE}{_DIRECTION} ?{_UNIT}", _unit, *FOREIGN_UNITS, "week"),
     rule(rf"(?:hace|il y a|vor|ha) {_AMOUNT} {_MANY}", _ago, *FOREIGN_UNITS),
     rule(rf"{_AMOUNT} {_MANY} (?:fa|atras|geleden)", _ago, "fa", "atras", "geleden"),
     rule(rf"(?:dentro de|en|dans|fra|tra|in|daqui a|over) {_AMOUNT} {_MANY}", _ahead, *FOREIGN_UNITS),
-    rule(rf"(?:(?P<dir>{either(FOREIGN_DIRECTIONS)}) )?(?P<day>{either(FOREIGN_WEEKDAYS)})"
-         rf"(?: (?P<dir2>{either(FOREIGN_DIRECTIONS)}))?", _weekday, *FOREIGN_WEEKDAYS),
+    rule(
+        rf"(?:(?P<dir>{either(FOREIGN_DIRECTIONS)}) )?(?P<day>{either(FOREIGN_WEEKDAYS)})"
+        rf"(?: (?P<dir2>{either(FOREIGN_DIRECTIONS)}))?",
+        _weekday,
+        *FOREIGN_WEEKDAYS,
+    ),
 )

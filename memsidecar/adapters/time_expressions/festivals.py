@@ -104,6 +104,8 @@ for _names, _festival in (
     ("圣诞节 圣诞", _fixed(12, 25)),
     ("跨年", _fixed(12, 31)),
     ("复活节", _around_easter(0)),
+    ("暑假", _fixed(7, 1, 62)),
+    ("寒假", _fixed(1, 15, 36)),
 ):
     CHINESE |= dict.fromkeys(_names.split(), _festival)
 

@@ -20,7 +20,7 @@ _TRIGGERS = frozenset().union(*(rule.needs for rule in _LATIN))
 class GrammarTimeExpressions:
     """Rules for English and Chinese, with the commonest words of six more languages.
 
-    Reads the first 4,096 characters of a text. Thread-safe and without state.
+    Reads the first 2,048 characters of a text. Thread-safe and without state.
     """
 
     def load(self) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-MAX_CHARS = 4096
+MAX_CHARS = 2048
 
 _WORD = re.compile(r"[a-z]+")
 _DATE_DIGITS = re.compile(r"\d{4}|\d[/.-]\d|\d0'?s\b")
-_HAN_TIME = re.compile("[天日月年周週号季晚早节旦夕庆秋午明至夏春冬礼星重宵나어오내그모지이다작올双时小分]")
+_HAN_TIME = re.compile(
+    "[天日月年周週号季晚早节旦夕庆秋午明至夏春冬礼星重宵나어오내그모지이다작올双时小分暑寒]|五一|十一[黄假长]"
+)
 
 
 def _plain(char: str) -> str:
@@ -22,13 +24,13 @@ def _plain(char: str) -> str:
 
 
 # What is not here is in no word of the grammar. Same length: places in the folded text are places in the text.
-_TABLE = {code: _plain(chr(code)) for code in (*range(0xC0, 0x180), *range(0xFF01, 0xFF5F))}
+_TABLE = {code: _plain(chr(code)) for code in (0xAA, 0xBA, *range(0xC0, 0x180), *range(0xFF01, 0xFF5F))}
 _TABLE |= {ord("’"): "'", ord("‘"): "'", ord("\u00a0"): " ", ord("\u3000"): " ", ord("‐"): "-", ord("‑"): "-"}
 _TABLE |= {code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)} | {ord(space): " " for space in "\t\n\r"}
-_TRADITIONAL = {"後": "后", "個": "个", "這": "这", "過": "过", "來": "来", "週": "周", "節": "节", "慶": "庆", "號": "号",
-                "兩": "两", "禮": "礼", "點": "点", "億": "亿", "萬": "万", "聖": "圣", "誕": "诞", "陽": "阳", "鐘": "钟",
-                "時": "时", "從": "从", "間": "间", "雙": "双", "勞": "劳", "動": "动", "兒": "儿", "當": "当"}  # fmt: skip
-_TABLE |= {ord(old): new for old, new in _TRADITIONAL.items()}
+_TRADITIONAL = str.maketrans(
+    "後個這過來週節慶號兩禮點億萬聖誕陽鐘時從間雙勞動兒當", "后个这过来周节庆号两礼点亿万圣诞阳钟时从间双劳动儿当"
+)
+_TABLE |= {code: chr(simple) for code, simple in _TRADITIONAL.items()}
 
 
 def fold(text: str) -> str:

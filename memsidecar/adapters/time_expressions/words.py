@@ -50,8 +50,9 @@ SEASONS = {"spring": SPRING, "springtime": SPRING, "summer": SUMMER, "summertime
 UNITS = {unit: unit for unit in ("day", "week", "month", "quarter", "year", "decade", "century", "hour", "minute",
                                  "second")} | {"night": "day", "min": "minute"}  # fmt: skip
 
-NUMBERS = {**_numbered("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-                       "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+NUMBERS = {**_numbered("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+                       "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+                       "twenty"),
            "a": 1, "an": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "a hundred": 100,
            "hundred": 100, "a thousand": 1000}  # fmt: skip
 ORDINALS = {**_numbered("first 1st", "second 2nd", "third 3rd", "fourth 4th"), "last": 4}
