@@ -193,9 +193,15 @@ def _festival(match: Match[str], now: datetime) -> Reading:
     return Reading(_once(festival, year, now.date()), slack=3, cycle=Cycle.YEAR if year is None else Cycle.NONE)
 
 
+_ONES = "一二三四五六七八九"
+
+
 def _amount(words: str) -> Amount:
-    if any(few in words for few in "几数幾"):
+    if any(few in words for few in "几数"):
         return FEW
+    words = words.replace("两", "二")
+    if len(words) == 2 and (low := _ONES.find(words[0])) >= 0 and words[1] in _ONES[low + 1 : low + 2]:
+        return low + 2, low + 1  # 两三 is two or three
     return 0.5 if words == "半" else number(words)
 
 
@@ -231,7 +237,7 @@ def _weekend(match: Match[str], now: datetime) -> Reading:
     return Reading(weekend(now.date(), _shift(match["dir"])))
 
 
-_AMOUNT = rf"(?P<n>半|十?[几幾数]十?|{_N}+)(?:多|来)?个?(?P<half>半)?"
+_AMOUNT = rf"(?P<n>半|十?[几数]十?|{_N}+)(?:多|来)?个?(?P<half>半)?"
 _SPAN = r"(?P<unit>天|日|周|星期|礼拜|月|季度|年|小时|钟头|分钟|晚)(?P<half2>半)?"
 
 RULES = (
@@ -260,7 +266,7 @@ RULES = (
     _rule(r"(?<![\d半周去今明前后一二两三四五六七八九十])(?P<of>[月年])(?P<edge>[初底末])(?!一|二|三)", _edge),
     _rule(rf"{_SHIFT}季度", _quarter),
     _rule(rf"(?:{_YEAR}的?|(?P<dir>上|这|下|本)个?)(?P<season>[春夏秋冬])[天季日]?", _season),
-    _rule(rf"(?:{_YEAR}的?)?(?P<festival>{either(CHINESE)})", _festival),
+    _rule(rf"(?<!每年)(?<!每个)(?<!每逢)(?:{_YEAR}的?)?(?P<festival>{either(CHINESE)})", _festival),
     _rule(rf"{_AMOUNT}{_SPAN}(?:以|之)?(?P<side>前|后)(?![台端面悔])", _away),
     _rule(rf"(?P<dir>最近|过去|近|这|未来|接下来|今后|往后)的?这?{_AMOUNT}{_SPAN}", _rolling),
 )

@@ -111,6 +111,11 @@ def _weekends_ago(match: Match[str], now: datetime) -> Reading:
     return Reading(weekend(now.date(), -int(NUMBERS.get(match["n"], 0) or match["n"])))
 
 
+def _weekend(match: Match[str], now: datetime) -> Reading:
+    days = weekend(now.date())
+    return Reading(days if days.first <= now.date() else weekend(now.date(), -1), cycle=Cycle.WEEK)
+
+
 def _weekday(match: Match[str], now: datetime) -> Reading:
     today, number, direction = now.date(), WEEKDAYS[match["day"]], match["dir"]
     week = match["week"] or match["week2"]
@@ -173,7 +178,7 @@ _WEEK = "last|this|next|previous"
 _SEASON_LEAD = r"(?P<lead>(?:in|during|over|since|from|until|till|before|after|by|through|throughout|of) (?:the )?)"
 _EVERY_UNIT = (*UNITS, *(unit + "s" for unit in UNITS), "centuries")
 _FOUR_DIGITS = r"(?P<y>(?:1[5-9]|20|21)\d\d)"
-_IN_YEAR = r"(?:(?:in|during|since|from|until|till|throughout|before|after|year)(?: the year)? )"
+_IN_YEAR = r"(?:(?:in|during|since|from|until|till|throughout|between|before|after|year)(?: the year)? )"
 # "In 2000 words" is no year: a number of things follows.
 _NO_THINGS = r"(?! (?!is\b|was\b|has\b|does\b|this\b|as\b)\w+s\b)"
 
@@ -213,6 +218,7 @@ RULES = (
     rule(rf"{_AMOUNT}{_HALF} {_UNIT} (?:later|hence|from now|from today)", _ahead, "later", "hence", "now", "today"),
     rule(rf"in {_AMOUNT}{_HALF} {_UNIT}(?! of\b)", _ahead, *_EVERY_UNIT),
     rule(rf"(?P<n>\d{{1,3}}|{either(NUMBERS)}) weekends? ago", _weekends_ago, "ago"),
+    rule(r"(?:over|at|on|during) the weekend", _weekend, "weekend"),
     rule(
         r"(?P<side>earlier|later|so far) this (?P<unit>week|weekend|month|quarter|year)",
         _unit_so_far,

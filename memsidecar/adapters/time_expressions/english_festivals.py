@@ -21,6 +21,8 @@ def _festival(match: Match[str], now: datetime) -> Reading | None:
     if not direction and not match["lead"]:
         # "My favourite Christmas song" names no day.
         return None
+    if match["own"]:
+        return Reading(festival(year_of(f"{direction} year", now)))
     days = latest(festival, today)
     if direction == "last" and days.last >= today:
         days = festival(days.first.year - 1)
@@ -32,6 +34,6 @@ def _festival(match: Match[str], now: datetime) -> Reading | None:
 
 
 RULES = (
-    rule(rf"{_LEAD}?(?:the )?(?:(?P<dir>last|this|next) )?{_NAME}(?:,?(?: of| in)? {YEAR})?", _festival,
+    rule(rf"{_LEAD}?(?:the )?(?:(?P<dir>last|this|next)(?P<own> year's)? )?{_NAME}(?:,?(?: of| in)? {YEAR})?", _festival,
          *{word for name in ENGLISH for word in name.replace("'s", "").replace("-", " ").split()}),
 )  # fmt: skip

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from memsidecar.adapters.time_expressions.hit import Cycle, Hit, Reading
-from memsidecar.domain.calendar_spans import Days, shift_months
+from memsidecar.domain.calendar_spans import Days, shift_months, week
 
-_TO = re.compile(r"\s*(?:to|until|till|through|thru|up to|-|–|—|~|至|到|直到|一直到|a|hasta|bis|jusqu'a)\s*(?:the )?")
+_TO = re.compile(r"\s*(?:to|until|till|through|thru|up to|-|–|~|至|到|直到|一直到|a|hasta|bis|jusqu'a)\s*(?:the )?")
 _AND = re.compile(r"\s*(?:and|和|与|跟|y|et|e|und)\s*(?:the )?")
 _LEAD = 24
 _BETWEEN = re.compile(r"\b(?:between|entre|tra|zwischen)(?: the)? $")
@@ -18,6 +18,7 @@ _FROM = re.compile(r"(?:\bfrom(?: the)? |从|自从?|\bvon |\bde )$")
 _SINCE = re.compile(r"(?:\b(?:ever )?since(?: the)? |自从?)$")
 _AFTER = re.compile(r"\bafter(?: the)? $")
 _BEFORE = re.compile(r"\b(?:before|prior to|earlier than)(?: the)? $")
+_WEEK_OF = re.compile(r"\bweek of(?: the)? $")
 _UNTIL = re.compile(r"(?:\b(?:until|till|up to)(?: the)? |截至|直到)$")
 _HAN_SINCE = re.compile(r"的?(?:以来|至今|到现在|到今天)|开始(?![了的])")
 _HAN_AFTER = re.compile(r"(?:之后|以后|过后)")
@@ -90,6 +91,9 @@ def _single(text: str, hit: Hit, today: date) -> Named:
         first, last = None, reading.days.first - timedelta(1)
     elif _UNTIL.search(lead):
         first = None
+    elif first == last and _WEEK_OF.search(lead):
+        around = week(reading.days.first)
+        first, last = around.first, around.last
     return Named(first, last, hit.start, hit.end, reading.vague, reading.slack)
 
 
