@@ -34,6 +34,6 @@ def _festival(match: Match[str], now: datetime) -> Reading | None:
 
 
 RULES = (
-    rule(rf"{_LEAD}?(?:the )?(?:(?P<dir>last|this|next)(?P<own> year's)? )?{_NAME}(?:,?(?: of| in)? {YEAR})?", _festival,
-         *{word for name in ENGLISH for word in name.replace("'s", "").replace("-", " ").split()}),
+    rule(rf"{_LEAD}?(?:the )?(?:(?P<dir>last|this|next)(?P<own> year's)? )?{_NAME}(?:,?(?: of| in)? {YEAR})?",
+         _festival, *{word for name in ENGLISH for word in name.replace("'s", "").replace("-", " ").split()}),
 )  # fmt: skip

@@ -43,9 +43,14 @@ def joined(text: str, hits: list[Hit], today: date) -> Iterator[Named]:
     while at < len(hits):
         hit = hits[at]
         following = hits[at + 1] if at + 1 < len(hits) else None
-        found = _range(text, hit, following) if following is not None else None
-        yield found or _single(text, hit, today)
-        at += 2 if found else 1
+        at += 1
+        try:
+            found = _range(text, hit, following) if following is not None else None
+            named = found or _single(text, hit, today)
+        except (ValueError, OverflowError):
+            continue  # a day before the calendar's first, or after its last
+        at += 1 if found else 0
+        yield named
 
 
 def _lead(text: str, at: int) -> str:
