@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from memsidecar.adapters.time_expressions.anchored import anchored
 from memsidecar.adapters.time_expressions.hit import Cycle, Hit, Reading
 from memsidecar.domain.calendar_spans import Days, shift_months, week
 
@@ -39,18 +40,36 @@ class Named:
 
 
 def joined(text: str, hits: list[Hit], today: date) -> Iterator[Named]:
-    at = 0
-    while at < len(hits):
-        hit = hits[at]
+    done = 0
+    for at, hit in enumerate(hits):
+        if hit.start < done:
+            continue
         following = hits[at + 1] if at + 1 < len(hits) else None
-        at += 1
         try:
+            if following is not None and _belongs_to(text, hit, following):
+                continue
             found = _range(text, hit, following) if following is not None else None
-            named = found or _single(text, hit, today)
+            named = found or _anchored(text, hit) or _single(text, hit, today)
         except (ValueError, OverflowError):
             continue  # a day before the calendar's first, or after its last
-        at += 1 if found else 0
-        yield named
+        # What an anchor's words took may have begun before what came last.
+        if named.start >= done:
+            done = named.end
+            yield named
+
+
+def _belongs_to(text: str, hit: Hit, following: Hit) -> bool:
+    """Whether the hit is a part of what counts from the following: "last weekend before 10 April"."""
+    found = anchored(text, following)
+    return found is not None and found.start <= hit.start
+
+
+def _anchored(text: str, hit: Hit) -> Named | None:
+    found = anchored(text, hit)
+    if found is None:
+        return None
+    days, reading = found.reading.days, found.reading
+    return Named(days.first, days.last, found.start, found.end, reading.vague, reading.slack)
 
 
 def _lead(text: str, at: int) -> str:
