@@ -12,7 +12,7 @@ from memsidecar.adapters.time_expressions.joining import joined
 from memsidecar.domain.calendar_spans import DAY_MICROS, end_micros, start_micros
 from memsidecar.domain.time_span import TimeSpan
 
-MAX_SPANS = 16
+MAX_SPANS = 12
 _LATIN: tuple[Rule, ...] = (*english.RULES, *english_festivals.RULES, *european.RULES, *dates.NAMES)
 _TRIGGERS = frozenset().union(*(rule.needs for rule in _LATIN))
 
@@ -29,7 +29,7 @@ class GrammarTimeExpressions:
         festivals.load()
 
     def find(self, text: str, reference: datetime) -> tuple[TimeSpan, ...]:
-        """See the port. At most 16 spans."""
+        """See the port. At most 12 spans."""
         folded = fold(text)
         hits = _longest(list(_hits(folded, reference)))
         return tuple(_spans(folded, hits, reference))[:MAX_SPANS] if hits else ()

@@ -12,7 +12,7 @@ from re import Match, Pattern
 from memsidecar.domain.calendar_spans import Days
 
 # A text names a few times; one that names the same a thousand times is not read to its end.
-MAX_HITS = 16
+MAX_HITS = 12
 
 
 class Cycle(IntEnum):
