@@ -23,6 +23,8 @@ from memsidecar.adapters.local_models import PROVIDERS, local_embedder
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.adapters.sqlite_accesses import FILE_NAME as ACCESSES_FILE
+from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.adapters.valkey_server import ValkeyServer
@@ -36,6 +38,7 @@ from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Server, ServerSettings, Services
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
@@ -48,6 +51,7 @@ from memsidecar.services.remember import Remember
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.usages import Usages
 from memsidecar.services.verification import Verification
 
 _log = logging.getLogger(__name__)
@@ -198,6 +202,23 @@ async def _open_graph(config: Config) -> KuzuGraph:
         return graph
 
 
+async def _open_accesses(config: Config, stack: AsyncExitStack) -> SqliteAccesses:
+    """The counts of recalls; new ones when they cannot be opened: they are no reason not to start."""
+    try:
+        store = await SqliteAccesses.open(config.data_dir)
+    except StoreUnavailable as error:
+        file = config.data_dir / ACCESSES_FILE
+        if not file.exists():
+            raise
+        kept = set_aside(file)
+        for suffix in ("-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        store = await SqliteAccesses.open(config.data_dir)
+        _log.warning("counts of recalls begin anew", extra={"reason": str(error), "kept": kept.name})
+    stack.push_async_callback(store.close)
+    return store
+
+
 async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedder | None, str, int]:
     """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors."""
     settings = config.embedding
@@ -258,7 +279,10 @@ async def _services(
 
     hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
     max_bytes = config.resident.max_mb * MEBIBYTE
-    residency = Residency(hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed)
+    usages = Usages(await _open_accesses(config, stack), clock)
+    usages.start()
+    stack.push_async_callback(usages.close)
+    residency = Residency(hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages)
     stack.push_async_callback(residency.close)
     backlog = EmbeddingBacklog(residency, stores.space)
     backlog.start()
@@ -274,7 +298,9 @@ async def _services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
         memories=memories,
-        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT),
+        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT, usages),
+        give_feedback=GiveFeedback(residency),
+        usage_of=usages.of,
         sessions=Sessions(store, tokenizer, clock, ids),
         info=Info(
             ServerInfo(

@@ -15,11 +15,12 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Tier(IntEnum):
-    """A way to find a memory. Numbers are part of the API."""
+    """A way to find a memory, or to put what was found in order. Numbers are part of the API."""
 
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
+    RERANKER = 6
 
 
 class TierOutcome(IntEnum):

@@ -17,6 +17,7 @@ from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Space
 from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.search import Search
+from memsidecar.services.usages import Usages
 
 # Hits whose speakers decide how far the answer can be relied on (`answer_confidence`).
 _CONFIDENCE_HITS = 10
@@ -42,9 +43,10 @@ class Recall:
         clock: Clock,
         profile: Profile,
         model_timeout: float,
+        usages: Usages,
     ) -> None:
         self._residency, self._space, self._backlog, self._clock = residency, space, backlog, clock
-        self._profile, self._model_timeout = profile, model_timeout
+        self._profile, self._model_timeout, self._usages = profile, model_timeout, usages
 
     async def once(self, question: Question) -> Recalled:
         """The best hits over all tiers. A tier that fails or runs out of time is reported, not an error.
@@ -54,7 +56,9 @@ class Recall:
         plan = await self._plan(question)
         vector = await self._vector(plan)
         await _at_rest(loaded for loaded, _ in plan.residents)
-        return self._answer(plan, vector)
+        answer = self._answer(plan, vector)
+        self._usages.note(answer.hits)
+        return answer
 
     async def stream(self, question: Question) -> AsyncIterator[Hit | TierReport | Recalled]:
         """Hits as they are found, each once: by words and entities at once, by meaning when the model has answered.
@@ -85,6 +89,7 @@ class Recall:
             vector = await self._vector(plan)
         await _at_rest(loaded for loaded, _ in plan.residents)
         answer = self._answer(plan, vector)
+        self._usages.note(answer.hits)
         for hit in answer.hits:
             if (hit.partition, hit.memory.id) not in sent:
                 yield hit

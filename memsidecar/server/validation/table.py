@@ -34,6 +34,7 @@ _FIELDS: dict[str, Rule] = {
     "Memory.confidence": _UNIT,
     "Memory.importance": _UNIT,
     "Memory.labels": labels,
+    "Memory.usefulness": between(-1, 1),
     # Those given plus those that the server found, so that a memory that was read can be sent back.
     "Memory.mentions": repeated(text(), 2 * limits.MAX_REPEATED),
     "Fact.statement": _TEXT,
@@ -90,7 +91,7 @@ _FIELDS: dict[str, Rule] = {
         for request in (
             "RememberRequest BatchRememberRequest StreamRememberStart CreateMemoryRequest UpdateMemoryRequest "
             "DeleteMemoryRequest UndeleteMemoryRequest CreateSessionRequest UpdateSessionRequest EndSessionRequest "
-            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest"
+            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest FeedbackRequest"
         ).split()
     },
 }
@@ -114,6 +115,8 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "ListMemoryRevisionsRequest": ("parent",),
     "RecallRequest": ("query",),
     "RecallOnceRequest": ("query",),
+    "FeedbackRequest": ("items",),
+    "FeedbackItem": ("memory", "kind"),
     "GetSessionRequest": ("name",),
     "UpdateSessionRequest": ("session",),
     "EndSessionRequest": ("name",),
@@ -165,6 +168,16 @@ def _query(query: Any) -> list[Violation]:
     return [] if asks else [("", "takes at least one of text, embedding and entities")]
 
 
+def _feedback(request: Any) -> list[Violation]:
+    seen: set[str] = set()
+    found: list[Violation] = []
+    for index, item in enumerate(request.items):
+        if item.memory in seen:
+            found.append((f"items[{index}].memory", "is there twice; judge each memory once"))
+        seen.add(item.memory)
+    return found
+
+
 def _message(message: Any) -> list[Violation]:
     found: list[Violation] = []
     if message.role == 4 and not message.tool_call_id:
@@ -195,6 +208,7 @@ _CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
     "RememberItem": _item,
     "Provenance": _provenance,
     "Query": _query,
+    "FeedbackRequest": _feedback,
     "Message": _message,
     "ScratchEntry": _entry,
 }
