@@ -35,6 +35,7 @@ from memsidecar.domain.finding import Finding
 from memsidecar.domain.ranking import Profile
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
+from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Server, ServerSettings, Services
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -48,6 +49,7 @@ from memsidecar.services.projector import GraphProjector
 from memsidecar.services.purging import Purging
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember
+from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.sessions import Sessions
@@ -250,6 +252,25 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
     return None, settings.model or settings.provider, settings.dimensions or 1
 
 
+def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack) -> Reranking | None:
+    settings = config.reranker
+    if settings.provider == "none":
+        return None
+    from memsidecar.adapters.openai_models import OpenAIReranker, RerankerSettings
+
+    reranker = OpenAIReranker(
+        RerankerSettings(
+            model=settings.model,
+            ask="chat" if settings.provider == "openai" else "rerank",
+            api_key=settings.api_key,
+            base_url=settings.base_url,
+            timeout=settings.timeout,
+        )
+    )
+    stack.push_async_callback(reranker.close)
+    return Reranking(reranker, clock, settings.top_n)
+
+
 async def _open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionStore, Tokenizer]:
     tokenizer = QuicktokTokenizer(config.tokenizer)
     # Reading its vocabulary takes as long as the session server's start: both at once.
@@ -288,6 +309,7 @@ async def _services(
     backlog.start()
     stack.push_async_callback(backlog.close)
     preparing = Preparing(stores.space)
+    reranking = _open_reranking(config, clock, stack)
     profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
@@ -298,7 +320,7 @@ async def _services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
         memories=memories,
-        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT, usages),
+        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT, usages, reranking),
         give_feedback=GiveFeedback(residency),
         usage_of=usages.of,
         sessions=Sessions(store, tokenizer, clock, ids),

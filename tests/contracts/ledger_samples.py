@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from memsidecar.domain.events import Change, Entry, Event, FeedbackGiven, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import (
+    Change,
+    Entry,
+    Event,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    Vectors,
+    VectorsRecorded,
+)
 from memsidecar.domain.memory import Fact, Memory
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.ledger import Append, Ledger, Request, StoredVectors
