@@ -77,7 +77,7 @@ class Recall:
         """
         plan = await self._plan(question)
         sent: set[tuple[Partition, str]] = set()
-        first = plan.tiers - {Tier.VECTOR}
+        first = plan.tiers - {Tier.VECTOR, Tier.RERANKER}
         reported: frozenset[Tier] = frozenset()
         if question.embedding is None and Tier.VECTOR in plan.tiers and first:
             embedding = asyncio.create_task(self._vector(plan), name="embed-question")

@@ -18,9 +18,12 @@ async def test_nothing_of_an_erased_partition_can_be_read(tmp_path: Path) -> Non
     store = await SqliteAccesses.open(tmp_path)
     await store.add({ANN: {"secret-memory": Access(1, 1)}})
     await store.erase(ANN)
-    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"secret" not in left
+    assert b"secret" not in _bytes_in(tmp_path)
     await store.close()
+
+
+def _bytes_in(directory: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in directory.iterdir())
 
 
 async def test_a_batch_that_fails_changes_nothing(tmp_path: Path) -> None:
