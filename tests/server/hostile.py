@@ -174,7 +174,7 @@ def _bad(field: FieldDescriptor, name: str, root: Message) -> Iterator[tuple[str
     elif field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
         for bad in ("nan", "inf", "-inf"):
             yield bad, not ignored, float(bad)
-        yield "enormous", field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE, 1e38
+        yield "enormous", not ignored and field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE, 1e38
         if field.is_repeated:
             yield "zero", True, 0.0
             yield "too many numbers", True, [1.0] * 100_000

@@ -91,12 +91,18 @@ class RememberAction(OpenEnum):
 
 
 class Tier(OpenEnum):
-    """One way to find a memory: by meaning, by the entities named, by its words."""
+    """One way to find a memory: in the session, by meaning, by the entities named, by its words, by its age.
+
+    A reranker finds nothing; it puts in order what the others found.
+    """
 
     UNSPECIFIED = 0
+    SESSION = 1
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
+    RECENCY = 5
+    RERANKER = 6
 
 
 class TierOutcome(OpenEnum):
@@ -107,6 +113,15 @@ class TierOutcome(OpenEnum):
     TIMED_OUT = 2
     UNAVAILABLE = 3
     SKIPPED = 4
+
+
+class FeedbackKind(OpenEnum):
+    """What was done with a recalled memory; wrong is what was not true, or not about what was asked."""
+
+    UNSPECIFIED = 0
+    USED = 1
+    IGNORED = 2
+    WRONG = 3
 
 
 class Role(OpenEnum):

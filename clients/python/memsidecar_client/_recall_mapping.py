@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from memsidecar_client._enums import Tier, TierOutcome
+from memsidecar_client._enums import FeedbackKind, Tier, TierOutcome
 from memsidecar_client._memory_mapping import embedding_to_proto, filter_to_proto, memory_from_proto
 from memsidecar_client._memory_values import Filter, Vector
 from memsidecar_client._recall_values import Explanation, Hit, RecallResult, ScoreComponent, TierReport
@@ -42,6 +42,13 @@ def options_to_proto(
         include_explanations=include_explanations,
         include_shared=include_shared,
     )
+
+
+def feedback_to_proto(verdicts: Mapping[str, FeedbackKind]) -> list[recall_service_pb2.FeedbackItem]:
+    return [
+        recall_service_pb2.FeedbackItem(memory=name, kind=recall_service_pb2.FeedbackKind.ValueType(verdict))
+        for name, verdict in verdicts.items()
+    ]
 
 
 def hit_from_proto(message: recall_service_pb2.Hit) -> Hit:
