@@ -135,7 +135,7 @@ async def test_a_server_that_keeps_failing_is_left_alone_and_tried_again(make: M
 
 async def test_a_ranking_can_be_cancelled(make: Make, server: RankingServer) -> None:
     server.go.clear()
-    ranking = asyncio.create_task(make().rank("q", TEXTS))  # type: ignore[arg-type]
+    ranking = asyncio.create_task(make().rank("q", TEXTS))
     await server.received.wait()
     ranking.cancel()
     with pytest.raises(asyncio.CancelledError):
