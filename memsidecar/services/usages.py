@@ -64,7 +64,7 @@ class Usages:
         for memory_id in ids:
             access = unwritten.get(memory_id)
             if access is not None:
-                unwritten[memory_id] = Access(access.count + 1, now)
+                unwritten[memory_id] = Access(access.times + 1, now)
             elif len(unwritten) - before < room:
                 unwritten[memory_id] = Access(1, now)
         self._size += len(unwritten) - before

@@ -167,7 +167,7 @@ async def test_a_partition_loaded_during_a_flush_counts_nothing_twice(small: Sta
     store.gate.set()
     await asyncio.gather(flush, loading)
     assert loaded.columns.usage(loaded.lookup.rows[tea.id]).access_count == 1
-    assert (await small.accesses.load(WHO))[tea.id].count == 1
+    assert (await small.accesses.load(WHO))[tea.id].times == 1
     await loaded.vectors.close()
 
 
@@ -181,7 +181,7 @@ async def test_a_store_that_fails_delays_the_counts_and_loses_none(stack: Stack)
     store.failing = False
     await stack.usages.flush()
     await stack.usages.flush()
-    assert (await stack.accesses.load(WHO))[tea.id].count == 2
+    assert (await stack.accesses.load(WHO))[tea.id].times == 2
 
 
 async def test_a_recall_during_a_flush_is_kept_for_the_next(stack: Stack) -> None:
@@ -194,9 +194,9 @@ async def test_a_recall_during_a_flush_is_kept_for_the_next(stack: Stack) -> Non
     await stack.recall(ANN, "green tea")
     store.gate.set()
     await flush
-    assert (await stack.accesses.load(WHO))[tea.id].count == 1
+    assert (await stack.accesses.load(WHO))[tea.id].times == 1
     await stack.usages.flush()
-    assert (await stack.accesses.load(WHO))[tea.id].count == 2
+    assert (await stack.accesses.load(WHO))[tea.id].times == 2
 
 
 async def test_unwritten_counts_are_bounded(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ async def test_unwritten_counts_are_bounded(stack: Stack, monkeypatch: pytest.Mo
     await stack.recall(ANN, "tea")
     await stack.usages.flush()
     stored_counts = await stack.accesses.load(WHO)
-    assert [access.count for access in stored_counts.values()] == [2, 2]
+    assert [access.times for access in stored_counts.values()] == [2, 2]
 
 
 async def test_a_purge_erases_the_counts_wherever_they_are(stack: Stack) -> None:

@@ -81,7 +81,7 @@ class SqliteAccesses:
                 key = (partition.namespace, partition.user)
                 connection.execute(_NEW, key)
                 (owner,) = connection.execute(f"SELECT {_ID}", key).fetchone()
-                connection.executemany(_ADD, [(owner, memory, a.count, a.last) for memory, a in accesses.items()])
+                connection.executemany(_ADD, [(owner, memory, *access) for memory, access in accesses.items()])
 
         await self._run(add)
 

@@ -175,7 +175,7 @@ class Columns:
         counts, times = self._arrays["accesses"], self._arrays["accessed"]
         counts[:], times[:] = 0, 0
         for row, access in accesses.items():
-            counts[row], times[row] = min(access.count, MOST_ACCESSES), access.last
+            counts[row], times[row] = min(access.times, MOST_ACCESSES), access.last
 
     def usage(self, row: int) -> Usage:
         a = self._arrays
