@@ -22,6 +22,8 @@ from memsidecar.ports.accesses import Counted
 FILE_NAME = "accesses.db"
 FORMAT = 1
 
+# Loading a partition waits for what is under way here: a program that holds a lock must not hold up recalls.
+_LOCK_SECONDS = 0.25
 _STORE = "accesses"
 _T = TypeVar("_T")
 
@@ -115,7 +117,7 @@ class SqliteAccesses:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -43,7 +43,8 @@ class _TierEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeW
     """The newest memories, for questions that ask for what is new or name nothing."""
     TIER_RERANKER: _Tier.ValueType  # 6
     """A model that puts the best hits of the others in order; finds nothing itself.
-    Only reported by a server that has one.
+    A server that has one asks it unless `tiers` names others only; a server that has
+    none does not report it.
     """
 
 class Tier(_Tier, metaclass=_TierEnumTypeWrapper):
@@ -62,7 +63,8 @@ TIER_RECENCY: Tier.ValueType  # 5
 """The newest memories, for questions that ask for what is new or name nothing."""
 TIER_RERANKER: Tier.ValueType  # 6
 """A model that puts the best hits of the others in order; finds nothing itself.
-Only reported by a server that has one.
+A server that has one asks it unless `tiers` names others only; a server that has
+none does not report it.
 """
 global___Tier = Tier
 
