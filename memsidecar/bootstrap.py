@@ -23,6 +23,8 @@ from memsidecar.adapters.local_models import PROVIDERS, local_embedder
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.adapters.sqlite_accesses import FILE_NAME as ACCESSES_FILE
+from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.adapters.valkey_server import ValkeyServer
@@ -33,9 +35,11 @@ from memsidecar.domain.finding import Finding
 from memsidecar.domain.ranking import Profile
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
+from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Server, ServerSettings, Services
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
@@ -45,9 +49,11 @@ from memsidecar.services.projector import GraphProjector
 from memsidecar.services.purging import Purging
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember
+from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.usages import Usages
 from memsidecar.services.verification import Verification
 
 _log = logging.getLogger(__name__)
@@ -198,6 +204,23 @@ async def _open_graph(config: Config) -> KuzuGraph:
         return graph
 
 
+async def _open_accesses(config: Config, stack: AsyncExitStack) -> SqliteAccesses:
+    """The counts of recalls; new ones when they cannot be opened: they are no reason not to start."""
+    try:
+        store = await SqliteAccesses.open(config.data_dir)
+    except StoreUnavailable as error:
+        file = config.data_dir / ACCESSES_FILE
+        if not file.exists():
+            raise
+        kept = set_aside(file)
+        for suffix in ("-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        store = await SqliteAccesses.open(config.data_dir)
+        _log.warning("counts of recalls begin anew", extra={"reason": str(error), "kept": kept.name})
+    stack.push_async_callback(store.close)
+    return store
+
+
 async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedder | None, str, int]:
     """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors."""
     settings = config.embedding
@@ -229,6 +252,25 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
     return None, settings.model or settings.provider, settings.dimensions or 1
 
 
+def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack) -> Reranking | None:
+    settings = config.reranker
+    if settings.provider == "none":
+        return None
+    from memsidecar.adapters.openai_models import OpenAIReranker, RerankerSettings
+
+    reranker = OpenAIReranker(
+        RerankerSettings(
+            model=settings.model,
+            ask="chat" if settings.provider == "openai" else "rerank",
+            api_key=settings.api_key,
+            base_url=settings.base_url,
+            timeout=settings.timeout,
+        )
+    )
+    stack.push_async_callback(reranker.close)
+    return Reranking(reranker, clock, settings.top_n)
+
+
 async def _open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionStore, Tokenizer]:
     tokenizer = QuicktokTokenizer(config.tokenizer)
     # Reading its vocabulary takes as long as the session server's start: both at once.
@@ -258,12 +300,16 @@ async def _services(
 
     hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
     max_bytes = config.resident.max_mb * MEBIBYTE
-    residency = Residency(hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed)
+    usages = Usages(await _open_accesses(config, stack), clock)
+    usages.start()
+    stack.push_async_callback(usages.close)
+    residency = Residency(hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages)
     stack.push_async_callback(residency.close)
     backlog = EmbeddingBacklog(residency, stores.space)
     backlog.start()
     stack.push_async_callback(backlog.close)
     preparing = Preparing(stores.space)
+    reranking = _open_reranking(config, clock, stack)
     profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
@@ -274,7 +320,9 @@ async def _services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
         memories=memories,
-        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT),
+        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT, usages, reranking),
+        give_feedback=GiveFeedback(residency),
+        usage_of=usages.of,
         sessions=Sessions(store, tokenizer, clock, ids),
         info=Info(
             ServerInfo(

@@ -137,6 +137,27 @@ class Embedding:
 
 
 @dataclass(frozen=True, slots=True)
+class Reranker:
+    """A model that puts the best hits in order. Recalled texts are sent to it."""
+
+    provider: Literal["none", "openai", "rerank"] = "none"
+    """none: off, because its wait is certain and its gain is not. openai: any chat model with that API that keeps to a
+    JSON schema. rerank: a server with a /rerank endpoint, such as vLLM with a cross-encoder."""
+    model: str = ""
+    """Model name, as the server knows it."""
+    base_url: str = "https://api.openai.com/v1"
+    """Address of the server."""
+    api_key: Secret = field(default="", repr=False)
+    """Key of that server. Empty: none is sent, for servers without keys."""
+    api_key_file: str = ""
+    """File that holds the key, such as a mounted Secret."""
+    top_n: Annotated[int, Within(2, 100)] = 20
+    """Hits that it is shown. More cost time and tokens, and the best is rarely further down."""
+    timeout: Annotated[float, Within(0.05, 60, "s")] = 2.0
+    """Seconds that a recall waits for it; then the order without it stands, and the answer says so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Redis:
     """Where sessions live."""
 
@@ -202,6 +223,7 @@ class Config:
     vectors: Vectors = field(default_factory=Vectors)
     resident: Resident = field(default_factory=Resident)
     embedding: Embedding = field(default_factory=Embedding)
+    reranker: Reranker = field(default_factory=Reranker)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
 
@@ -287,6 +309,8 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "embedding.model", "embedding.provider is openai, which needs a model such as text-embedding-3-small"
     if config.embedding.provider == "client" and not config.embedding.dimensions:
         yield "embedding.dimensions", "embedding.provider is client, which needs the size of the vectors"
+    if config.reranker.provider != "none" and not config.reranker.model:
+        yield "reranker.model", f"reranker.provider is {config.reranker.provider}, which needs a model"
     if not config.namespace:
         yield "namespace", "must not be empty"
 

@@ -139,7 +139,7 @@ class Draining(SidecarError):
 
 
 class StoreUnavailable(SidecarError):
-    """`store` is one of ledger, graph, sessions, vectors."""
+    """`store` is one of ledger, graph, sessions, vectors, accesses."""
 
     def __init__(self, store: str, problem: str = "does not answer", retry_after: float = 1.0) -> None:
         super().__init__(f"the {store} store {problem}", {"store": store}, retry_after)

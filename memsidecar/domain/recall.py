@@ -17,13 +17,14 @@ _NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
 class Tier(IntEnum):
-    """A way to find a memory. Numbers are part of the API."""
+    """A way to find a memory, or to put what was found in order. Numbers are part of the API."""
 
     SESSION = 1
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
     RECENCY = 5
+    RERANKER = 6
 
 
 class TierOutcome(IntEnum):

@@ -43,6 +43,25 @@ class EmbeddingCache(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Judges how well texts answer a question. Optional: without it the order that they came in stands."""
+
+    @property
+    def model(self) -> str:
+        """Vendor and model, for logs and reports."""
+        ...
+
+    async def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """A finite score for each text, in their order; higher is better, and only their order means anything.
+
+        Texts are as for an Embedder. Tries once and gives up soon, because somebody waits; may be cancelled.
+        Raises ModelUnavailable when the provider fails, refuses, takes too long, or does not score each text.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Tokenizer(Protocol):
     @property
     def names(self) -> tuple[str, ...]:

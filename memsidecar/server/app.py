@@ -16,11 +16,13 @@ from memsidecar.server.admission import Admission
 from memsidecar.server.calls import Calls
 from memsidecar.server.health import HealthServicer
 from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp, is_loopback
+from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.methods import handlers
 from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info
 from memsidecar.services.memories import Memories
@@ -80,6 +82,8 @@ class Services:
     remember: Remember
     memories: Memories
     recall: Recall
+    give_feedback: GiveFeedback
+    usage_of: UsageOf
     sessions: Sessions
     info: Info
     health: Health
@@ -139,8 +143,8 @@ class Server:
         settings = self._settings
         services, namespace = self._services, settings.default_namespace
         calls = Calls(self._admission, settings.token)
-        memory = MemoryServicer(services.remember, services.memories, namespace, services.now)
-        recall = RecallServicer(services.recall, namespace, services.now)
+        memory = MemoryServicer(services.remember, services.memories, services.usage_of, namespace, services.now)
+        recall = RecallServicer(services.recall, services.give_feedback, services.usage_of, namespace, services.now)
         sessions = SessionServicer(services.sessions, namespace)
         health = self._health.handler()
         data.add_generic_rpc_handlers(

@@ -13,7 +13,7 @@ from memsidecar.domain import decide, removal
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
-from memsidecar.domain.events import Entry
+from memsidecar.domain.events import Entry, FeedbackGiven, VectorsRecorded
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_MEMORY_ID_CHARS
 from memsidecar.domain.memory import Memory
@@ -188,11 +188,19 @@ class Memories:
         return self._written(partition, await self._residency.write(partition, command, request))
 
     async def history(self, partition: Partition, memory_id: str, before: int | None, limit: int) -> Sequence[Entry]:
-        """The ledger's entries about a memory, newest first, purges included. Raises NotFound for one never seen."""
-        entries = await self._ledger.history(partition, memory_id, before or 2**62, limit)
-        if not entries and before is None:
+        """What was recorded of a memory, newest first, purges included. Raises NotFound for one never seen.
+
+        Vectors and feedback are no revisions of it. Of a purged one everything is listed: what an erased entry was,
+        nobody can tell.
+        """
+        found: list[Entry] = []
+        start = before or 2**62
+        while len(found) < limit and (entries := await self._ledger.history(partition, memory_id, start, limit)):
+            found += [e for e in entries if not isinstance(e.event, FeedbackGiven | VectorsRecorded)]
+            start = entries[-1].revision
+        if not found and before is None:
             raise NotFound(resource_name(partition, "memories", memory_id))
-        return entries
+        return found[:limit]
 
     def _seen_now(self, memory: Memory) -> Memory:
         state = memory.state_at(self._clock.now())

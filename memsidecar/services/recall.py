@@ -15,22 +15,31 @@ from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Space
+from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.search import Search
+from memsidecar.services.usages import Usages
 
 # Hits whose speakers decide how far the answer can be relied on (`answer_confidence`).
 _CONFIDENCE_HITS = 10
+# Tiers that find something.
+_SOURCES = tuple(tier for tier in Tier if tier is not Tier.RERANKER)
 
 
 @dataclass(slots=True)
 class _Plan:
-    """A question with what it means in each partition that it reads."""
+    """A question with what it means in each partition that it reads.
+
+    The question's `max_hits` is what is ranked, which a reranker may choose from; `max_hits` is what was asked for.
+    """
 
     question: Question
     residents: list[tuple[Loaded, Analysis]]
     now: int
     tiers: frozenset[Tier]
     reports: dict[Tier, TierReport]
+    max_hits: int
+    deadline: float | None
 
 
 class Recall:
@@ -42,9 +51,12 @@ class Recall:
         clock: Clock,
         profile: Profile,
         model_timeout: float,
+        usages: Usages,
+        reranking: Reranking | None = None,
     ) -> None:
         self._residency, self._space, self._backlog, self._clock = residency, space, backlog, clock
-        self._profile, self._model_timeout = profile, model_timeout
+        self._profile, self._model_timeout, self._usages = profile, model_timeout, usages
+        self._reranking = reranking
 
     async def once(self, question: Question) -> Recalled:
         """The best hits over all tiers. A tier that fails or runs out of time is reported, not an error.
@@ -54,7 +66,9 @@ class Recall:
         plan = await self._plan(question)
         vector = await self._vector(plan)
         await _at_rest(loaded for loaded, _ in plan.residents)
-        return self._answer(plan, vector)
+        answer = await self._reranked(plan, self._answer(plan, vector))
+        self._usages.note(answer.hits)
+        return answer
 
     async def stream(self, question: Question) -> AsyncIterator[Hit | TierReport | Recalled]:
         """Hits as they are found, each once: by words and entities at once, by meaning when the model has answered.
@@ -63,7 +77,7 @@ class Recall:
         """
         plan = await self._plan(question)
         sent: set[tuple[Partition, str]] = set()
-        first = plan.tiers - {Tier.VECTOR}
+        first = plan.tiers - {Tier.VECTOR, Tier.RERANKER}
         reported: frozenset[Tier] = frozenset()
         if question.embedding is None and Tier.VECTOR in plan.tiers and first:
             embedding = asyncio.create_task(self._vector(plan), name="embed-question")
@@ -84,7 +98,8 @@ class Recall:
         else:
             vector = await self._vector(plan)
         await _at_rest(loaded for loaded, _ in plan.residents)
-        answer = self._answer(plan, vector)
+        answer = await self._reranked(plan, self._answer(plan, vector))
+        self._usages.note(answer.hits)
         for hit in answer.hits:
             if (hit.partition, hit.memory.id) not in sent:
                 yield hit
@@ -96,7 +111,7 @@ class Recall:
     async def _plan(self, question: Question) -> _Plan:
         if question.embedding is not None:
             question = replace(question, embedding=self._space.check(question.embedding))
-        scope = question.scope
+        scope, started = question.scope, self._clock.monotonic()
         partitions = [scope.partition]
         if question.include_shared and scope.user:
             partitions.append(Scope(scope.namespace).partition)
@@ -113,7 +128,11 @@ class Recall:
             raise RevisionUnknown(str(question.min_revision))
         tiers = question.tiers or frozenset(Tier)
         now = question.time if question.time is not None else self._clock.now()
-        return _Plan(question, residents, now, tiers, {})
+        deadline = None if question.soft_deadline is None else started + question.soft_deadline
+        asked = question.max_hits
+        if self._reranking is not None and Tier.RERANKER in tiers:
+            question = replace(question, max_hits=max(asked, self._reranking.top_n))
+        return _Plan(question, residents, now, tiers, {}, asked, deadline)
 
     async def _vector(self, plan: _Plan) -> Matrix | None:
         """The question's vector; None, with a report, when the tier cannot answer."""
@@ -153,7 +172,7 @@ class Recall:
             search.run(plan.tiers, vector)
             searches.append(search)
         elapsed = self._clock.monotonic() - started
-        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in Tier]
+        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in _SOURCES]
         if not any(r.outcome is TierOutcome.OK for r in reports):
             failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
             if failed is not None:
@@ -168,6 +187,14 @@ class Recall:
             named = [searches[index].said_by_named(c) for _, index, _, c in ranked[:_CONFIDENCE_HITS]]
         confidence = answer_confidence([h.score for h in hits[:_CONFIDENCE_HITS]], named)
         return Recalled(hits, tuple(reports), plan.residents[0][0].resident.head.revision, confidence)
+
+    async def _reranked(self, plan: _Plan, answer: Recalled) -> Recalled:
+        """The answer after a second look, if there is somebody to take it, cut to what was asked for."""
+        hits, reports = answer.hits, answer.reports
+        if self._reranking is not None and Tier.RERANKER in plan.tiers:
+            reranked = await self._reranking.rerank(plan.question.text, hits, plan.deadline)
+            hits, reports = reranked.hits, (*reports, reranked.report)
+        return replace(answer, hits=hits[: plan.max_hits], reports=reports)
 
     def _report(
         self, plan: _Plan, tier: Tier, searches: list[Search], vector: Matrix | None, elapsed: float
@@ -200,4 +227,5 @@ def _note(plan: _Plan, outcome: TierOutcome, elapsed: float, why: str) -> None:
 
 def _with_tiers(plan: _Plan, tiers: frozenset[Tier]) -> _Plan:
     """The same question to fewer tiers, with reports of its own."""
-    return _Plan(plan.question, plan.residents, plan.now, tiers, {})
+    question = replace(plan.question, max_hits=plan.max_hits)
+    return replace(plan, question=question, tiers=tiers, reports={})

@@ -17,6 +17,7 @@ from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.snapshots import Snapshots
 from memsidecar.services.hydration import SNAPSHOT_AFTER, Hydration
 from memsidecar.services.resident import Resident
+from memsidecar.services.usages import Usages
 from memsidecar.services.writing import Answer, Command, PartitionWriter, Retired, Terms
 
 _log = logging.getLogger(__name__)
@@ -62,10 +63,11 @@ class Residency:
         ids: Ids,
         max_bytes: int,
         committed: Notify,
+        usages: Usages,
     ) -> None:
         self._hydration, self._ledger, self._snapshots = hydration, ledger, snapshots
         self._clock, self._ids = clock, ids
-        self._max_bytes, self._notify = max_bytes, committed
+        self._max_bytes, self._notify, self._usages = max_bytes, committed, usages
         self._loaded: dict[Partition, Loaded] = {}
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
         self._evicting: set[asyncio.Task[None]] = set()
@@ -139,6 +141,7 @@ class Residency:
 
     async def _load(self, partition: Partition) -> Loaded:
         resident, unsaved = await self._hydration(partition)
+        await self._usages.fill(resident)
         writer = PartitionWriter(resident, self._ledger, self._clock, self._ids, self._committed, self._lost)
         loaded = Loaded(resident, writer, unsaved, resident.nbytes)
         self._loaded[partition] = loaded
@@ -180,8 +183,9 @@ class Residency:
 
     async def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self._notify(resident, entries)
-        purges = any(isinstance(entry.event, MemoryPurged) for entry in entries)
+        purges = [entry.subject for entry in entries if isinstance(entry.event, MemoryPurged)]
         if purges:
+            await self._usages.forget(resident.partition, purges)
             # A snapshot holds the words, and the ledger is enough to build another.
             await self._snapshots.drop(resident.partition)
         loaded = self._loaded.get(resident.partition)

@@ -164,6 +164,8 @@ class Search:
         said: Any = columns["said"][rows]
         importance: Any = columns["importance"][rows]
         confidence: Any = columns["confidence"][rows]
+        usefulness: Any = columns["usefulness"][rows]
+        accesses: Any = columns["accesses"][rows]
         return Signals(
             keyword=keyword[rows] if keyword is not None else np.zeros(count, dtype=np.float32),
             cosine=cosine,
@@ -174,6 +176,8 @@ class Search:
             said=said,
             importance=importance,
             confidence=confidence,
+            usefulness=usefulness,
+            accesses=accesses,
         )
 
     def _place(self, neighbours: Any) -> NDArray[np.intp]:

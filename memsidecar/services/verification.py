@@ -98,6 +98,8 @@ class Verification:
                 continue
             if truth.has_vectors(memory_id) != other.has_vectors(memory_id):
                 yield Finding("vectors", name, memory_id, "its vectors are missing or left over")
+            if truth.feedback(memory_id) != other.feedback(memory_id):
+                yield Finding("vectors", name, memory_id, "its feedback in the snapshot differs from the ledger's")
         for memory_id in other.lookup.rows.keys() - truth.lookup.rows.keys():
             yield Finding("vectors", name, memory_id, "is in the snapshot and not in the ledger")
         for memory_id, problem in _keyword_differences(truth, other):

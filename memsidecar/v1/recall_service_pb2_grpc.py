@@ -64,7 +64,7 @@ class RecallServiceServicer(object):
 
     def Feedback(self, request, context):
         """Feedback says which recalled memories helped; later recalls rank by it, within
-        bounds.
+        bounds. All items count, or none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

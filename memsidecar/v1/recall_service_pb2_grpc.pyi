@@ -44,7 +44,7 @@ class RecallServiceStub:
         memsidecar.v1.recall_service_pb2.FeedbackResponse,
     ]
     """Feedback says which recalled memories helped; later recalls rank by it, within
-    bounds.
+    bounds. All items count, or none.
     """
 
 class RecallServiceAsyncStub:
@@ -73,7 +73,7 @@ class RecallServiceAsyncStub:
         memsidecar.v1.recall_service_pb2.FeedbackResponse,
     ]
     """Feedback says which recalled memories helped; later recalls rank by it, within
-    bounds.
+    bounds. All items count, or none.
     """
 
 class RecallServiceServicer(metaclass=abc.ABCMeta):
@@ -110,7 +110,7 @@ class RecallServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[memsidecar.v1.recall_service_pb2.FeedbackResponse, collections.abc.Awaitable[memsidecar.v1.recall_service_pb2.FeedbackResponse]]:
         """Feedback says which recalled memories helped; later recalls rank by it, within
-        bounds.
+        bounds. All items count, or none.
         """
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

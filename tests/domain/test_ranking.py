@@ -42,10 +42,14 @@ def _signals(draw: st.DrawFn) -> Signals:
         said=column(times, np.int64),
         importance=column(_share),
         confidence=column(_share),
+        usefulness=column(st.floats(-1, 1, width=32)),
+        accesses=column(st.integers(0, 1000), np.uint32),
     )
 
 
-_profiles = st.sampled_from([Profile(), Profile(spread=0.05), Profile(freshness=0.2), Profile(freshness=0.0)])
+_profiles = st.sampled_from(
+    [Profile(), Profile(spread=0.05), Profile(freshness=0.2), Profile(freshness=0.0), Profile(accesses=0.1)]
+)
 
 
 @given(_signals(), _profiles)

@@ -10,12 +10,15 @@ from typing import Any
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
+from memsidecar.domain.feedback_rules import Judged
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.recall import Filter, Hit, Question, Recalled, TierReport
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
+from memsidecar.domain.usage import NO_USAGE, Usage
 from memsidecar.ports.sessions import Appended, SessionKey
 from memsidecar.server.app import Services
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.memories import Memories, MemoryPage, Written
@@ -37,6 +40,7 @@ class World:
     left: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     memories: dict[tuple[Partition, str], Memory] = field(default_factory=dict)
+    usages: dict[tuple[Partition, str], Usage] = field(default_factory=dict)
     sessions: dict[SessionKey, Session] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     scratch: dict[str, ScratchEntry] = field(default_factory=dict)
@@ -62,6 +66,8 @@ class World:
             FakeRemember(self),
             FakeMemories(self),
             FakeRecall(self),
+            FakeFeedback(self),
+            lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
             FakeSessions(self),
             FakeInfo(),
             FakeHealth(self),
@@ -188,6 +194,15 @@ class FakeRecall(Recall):
                 yield Recalled((), (), 0, 0.0)
         finally:
             self.world.left.set()
+
+
+class FakeFeedback(GiveFeedback):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def __call__(self, scope: Scope, judged: Sequence[Judged], request: Request) -> int:
+        await self.world.step("feedback", scope, tuple(judged), request)
+        return 9
 
 
 class FakeSessions(Sessions):

@@ -55,6 +55,8 @@ _VALID: dict[str, dict[str, Any]] = {
     "ListMemoryRevisionsRequest": {"parent": MEMORY},
     "RecallRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
     "RecallOnceRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
+    "FeedbackItem": {"memory": MEMORY, "kind": 1},
+    "FeedbackRequest": {"scope": {"user": "ann"}, "items": [{"memory": MEMORY, "kind": 1}]},
     "GetSessionRequest": {"name": SESSION},
     "ListSessionsRequest": {"scope": {"user": "ann"}},
     "UpdateSessionRequest": {"session": {"name": SESSION, "labels": {"a": "b"}}},
@@ -70,13 +72,13 @@ _VALID: dict[str, dict[str, Any]] = {
 
 # Fields whose strings name memories of the request's own partition.
 _REFERENCES = re.compile(
-    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities)$"
+    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory)$"
 )
 # Fields that a caller may fill with anything of their type: the server says them, and does not read them. In an update
 # that holds for whatever the mask (here: what is set) does not name.
 _IGNORED = re.compile(
     r"(^|\.)(message_count|last_seq|seq)$|session\.token_count$"
-    r"|^memory\.(name|scope|state|create_time|supersede_time|update_time|delete_time|purge_time|provenance|etag)\b.*@update"
+    r"|^memory\.(name|scope|state|create_time|supersede_time|update_time|delete_time|purge_time|provenance|etag|access_count|last_access_time|usefulness)\b.*@update"
     r"|^memory\.(entity\.discovered|episode\.follows)@update"
 )
 
@@ -172,7 +174,7 @@ def _bad(field: FieldDescriptor, name: str, root: Message) -> Iterator[tuple[str
     elif field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
         for bad in ("nan", "inf", "-inf"):
             yield bad, not ignored, float(bad)
-        yield "enormous", field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE, 1e38
+        yield "enormous", not ignored and field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE, 1e38
         if field.is_repeated:
             yield "zero", True, 0.0
             yield "too many numbers", True, [1.0] * 100_000

@@ -8,6 +8,7 @@ from pathlib import Path
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
+from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
@@ -16,6 +17,7 @@ from memsidecar.domain.ranking import Profile
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.memories import Memories
 from memsidecar.services.preparing import Preparing, Space
@@ -23,6 +25,7 @@ from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
+from memsidecar.services.usages import Usages
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.doubles.runtime import CountedIds, PinnedClock
 from tests.doubles.wrapped_stores import SwitchedLedger
@@ -40,6 +43,7 @@ class Stack:
         self,
         directory: Path,
         ledger: SqliteLedger,
+        accesses: SqliteAccesses,
         embedder: HashEmbedder | None,
         crossover: int,
         max_bytes: int,
@@ -57,12 +61,17 @@ class Stack:
         self.space = Space(model, dimensions, embedder, 5.0)
         self.hydration = Hydration(self.ledger, self.codec, self.indexes, self.snapshots, self.space)
         self.published: list[Entry] = []
-        self.residency = Residency(self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed)
+        self.accesses = accesses
+        self.usages = Usages(accesses, clock)
+        self.residency = Residency(
+            self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed, self.usages
+        )
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
-        self.recalling = Recall(self.residency, self.space, self.backlog, clock, Profile(), 2.0)
+        self.recalling = Recall(self.residency, self.space, self.backlog, clock, Profile(), 2.0, self.usages)
+        self.judging = GiveFeedback(self.residency)
 
     @classmethod
     async def open(
@@ -75,11 +84,16 @@ class Stack:
         ids: CountedIds | None = None,
     ) -> Stack:
         ledger = await SqliteLedger.open(directory, ProtobufEventCodec())
-        return cls(directory, ledger, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds())
+        accesses = await SqliteAccesses.open(directory)
+        return cls(
+            directory, ledger, accesses, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds()
+        )
 
     async def close(self) -> None:
         await self.backlog.close()
         await self.residency.close()
+        await self.usages.close()
+        await self.accesses.close()
         await self.indexes.close()
         await self.real_ledger.close()
 

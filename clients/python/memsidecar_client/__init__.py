@@ -9,6 +9,7 @@ from memsidecar_client._client import AsyncMemsidecar
 from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
 from memsidecar_client._enums import (
     EpisodeOutcome,
+    FeedbackKind,
     MemoryChange,
     MemoryKind,
     MemoryOrder,
@@ -108,6 +109,7 @@ __all__ = [
     "Explanation",
     "Fact",
     "FailedPrecondition",
+    "FeedbackKind",
     "Filter",
     "Hit",
     "HitFound",

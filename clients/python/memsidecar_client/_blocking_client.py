@@ -156,6 +156,7 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
     memory_history = opening(AsyncMemsidecar.memory_history, Pages)
 
     recall = blocking(AsyncMemsidecar.recall)
+    feedback = blocking(AsyncMemsidecar.feedback)
     recall_stream = opening(AsyncMemsidecar.recall_stream, RecallStream)
 
     session = opening(AsyncMemsidecar.session, SessionHandle)

@@ -92,7 +92,10 @@ class RememberAction(OpenEnum):
 
 class Tier(OpenEnum):
     """One way to find a memory: in the conversation that is going on, by meaning, by the entities named, by its words,
-    or because it is new."""
+    or because it is new.
+
+    A reranker finds nothing; it puts in order what the others found.
+    """
 
     UNSPECIFIED = 0
     SESSION = 1
@@ -100,6 +103,7 @@ class Tier(OpenEnum):
     GRAPH = 3
     KEYWORD = 4
     RECENCY = 5
+    RERANKER = 6
 
 
 class TierOutcome(OpenEnum):
@@ -110,6 +114,15 @@ class TierOutcome(OpenEnum):
     TIMED_OUT = 2
     UNAVAILABLE = 3
     SKIPPED = 4
+
+
+class FeedbackKind(OpenEnum):
+    """What was done with a recalled memory; wrong is what was not true, or not about what was asked."""
+
+    UNSPECIFIED = 0
+    USED = 1
+    IGNORED = 2
+    WRONG = 3
 
 
 class Role(OpenEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from memsidecar_client._enums import Tier, TierOutcome
+from memsidecar_client._enums import FeedbackKind, Tier, TierOutcome
 from memsidecar_client._memory_mapping import embedding_to_proto, filter_to_proto, memory_from_proto
 from memsidecar_client._memory_values import Filter, Vector
 from memsidecar_client._recall_values import (
@@ -79,6 +79,13 @@ def options_to_proto(
         only_named_time=only_named_time,
         page_token=page_token,
     )
+
+
+def feedback_to_proto(verdicts: Mapping[str, FeedbackKind]) -> list[recall_service_pb2.FeedbackItem]:
+    return [
+        recall_service_pb2.FeedbackItem(memory=name, kind=recall_service_pb2.FeedbackKind.ValueType(verdict))
+        for name, verdict in verdicts.items()
+    ]
 
 
 def hit_from_proto(message: recall_service_pb2.Hit) -> Hit:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 from memsidecar_client._connection import Connected
-from memsidecar_client._enums import Tier
+from memsidecar_client._enums import FeedbackKind, Tier
 from memsidecar_client._memory_mapping import scope_to_proto
 from memsidecar_client._memory_values import Filter, Vector
 from memsidecar_client._recall_mapping import (
+    feedback_to_proto,
     hit_from_proto,
     message_hit_from_proto,
     options_to_proto,
@@ -18,7 +20,7 @@ from memsidecar_client._recall_mapping import (
 )
 from memsidecar_client._recall_stream import AsyncRecallStream
 from memsidecar_client._recall_values import RecallResult
-from memsidecar_client.v1.recall_service_pb2 import RecallOnceRequest, RecallRequest
+from memsidecar_client.v1.recall_service_pb2 import FeedbackRequest, RecallOnceRequest, RecallRequest
 
 
 class RecallCalls(Connected):
@@ -94,6 +96,30 @@ class RecallCalls(Connected):
         return result_from_proto(
             response, map(hit_from_proto, response.hits), map(message_hit_from_proto, response.messages)
         )
+
+    async def feedback(
+        self,
+        verdicts: Mapping[str, FeedbackKind],
+        *,
+        namespace: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        request_id: str = "",
+        timeout: float | None = None,
+    ) -> str:
+        """Says what was done with recalled memories, by resource name; the revision that shows it.
+
+        Later recalls rank by it, within bounds. All verdicts count, or none: raises InvalidArgument, naming every
+        memory that is not there or not in the scope. Shared memory is judged for everybody, with `user=""`.
+        """
+        request = FeedbackRequest(
+            scope=scope_to_proto(self._scope(namespace, user, agent, session)),
+            items=feedback_to_proto(verdicts),
+            request_id=request_id or str(uuid4()),
+        )
+        response = await self._connection.unary(self._connection.stubs.recall.Feedback, request, timeout)
+        return response.revision.token
 
     def recall_stream(
         self,

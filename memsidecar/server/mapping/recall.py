@@ -8,11 +8,14 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from memsidecar.domain import limits
+from memsidecar.domain.feedback import Verdict
+from memsidecar.domain.feedback_rules import Judged
 from memsidecar.domain.memory import Episode, Kind, Memory, State
 from memsidecar.domain.recall import NO_FILTER, PRESENT, AsOf, Filter, Hit, Question, Recalled, Tier, TierReport
 from memsidecar.domain.revision import page_token, parse_page_token, parse_revision, revision_token
 from memsidecar.domain.scope import Partition, Scope
-from memsidecar.server.mapping.memory_out import set_memory
+from memsidecar.domain.usage import Usage
+from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_usage
 from memsidecar.server.mapping.names import References, name_of, read_name
 from memsidecar.server.mapping.values import length, micros_or_none, read_vectors, set_seconds
 from memsidecar.server.validation import Violations
@@ -118,6 +121,15 @@ def read_filter(given: memory_pb2.MemoryFilter, path: str, references: Reference
     )
 
 
+def read_feedback(request: pb.FeedbackRequest, scope: Scope, violations: Violations) -> tuple[Judged, ...]:
+    references = References(scope.partition, violations)
+    paths = [f"items[{index}].memory" for index in range(len(request.items))]
+    return tuple(
+        Judged(references.one(item.memory, path), Verdict(item.kind), path)
+        for item, path in zip(request.items, paths, strict=True)
+    )
+
+
 # Bytes of a message that is kept: 4,096 of them take at most 64 MB, each with its line of text.
 _LARGEST_BUILT = 8_192
 
@@ -154,8 +166,9 @@ class Built:
 _BUILT = Built()
 
 
-def set_hit(target: pb.Hit, hit: Hit, now: int) -> None:
+def set_hit(target: pb.Hit, hit: Hit, now: int, usage: Usage) -> None:
     _BUILT.put(target, hit.memory, now)
+    set_usage(target.memory, usage)
     target.score = hit.score
     target.tier = int(hit.tier)  # type: ignore[assignment]
     if hit.components or hit.path:
@@ -175,7 +188,7 @@ def set_report(target: pb.TierReport, report: TierReport) -> None:
     target.message = report.message
 
 
-def once_response(recalled: Recalled, partition: Partition, now: int) -> pb.RecallOnceResponse:
+def once_response(recalled: Recalled, partition: Partition, now: int, usage_of: UsageOf) -> pb.RecallOnceResponse:
     """The whole answer. The weakest hits are left out, and the answer is degraded, where it would not fit a message."""
     response = pb.RecallOnceResponse(degraded=recalled.degraded, confidence=recalled.confidence)
     response.revision.token = revision_token(partition, recalled.revision)
@@ -184,7 +197,7 @@ def once_response(recalled: Recalled, partition: Partition, now: int) -> pb.Reca
     room = limits.MAX_MESSAGE_BYTES - response.ByteSize() - 1024
     for hit in recalled.hits:
         target = response.hits.add()
-        set_hit(target, hit, now)
+        set_hit(target, hit, now, usage_of(hit.partition, hit.memory.id))
         room -= target.ByteSize() + 8
         if room < 0:
             del response.hits[-1]

@@ -15,7 +15,7 @@ from memsidecar.domain.errors import InvalidField, ProtocolViolation, SidecarErr
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.memory_in import read_item
-from memsidecar.server.mapping.memory_out import set_outcome
+from memsidecar.server.mapping.memory_out import UsageOf, set_outcome
 from memsidecar.server.mapping.names import read_scope
 from memsidecar.server.servicers.writes import request_of
 from memsidecar.server.status import item_error
@@ -36,8 +36,8 @@ _Inbox: TypeAlias = asyncio.Queue[pb.StreamRememberRequest | Exception | None]
 class Ingest:
     """The three ways to remember."""
 
-    def __init__(self, remember: Remember, default_namespace: str, now: Callable[[], int]) -> None:
-        self._remember = remember
+    def __init__(self, remember: Remember, usage_of: UsageOf, default_namespace: str, now: Callable[[], int]) -> None:
+        self._remember, self._usage_of = remember, usage_of
         self._default_namespace = default_namespace
         self._now = now
 
@@ -53,7 +53,7 @@ class Ingest:
         for outcome in remembered.outcomes:
             if isinstance(outcome, SidecarError):
                 raise outcome
-            set_outcome(response.outcomes.add(), outcome, now)
+            set_outcome(response.outcomes.add(), outcome, now, self._usage_of)
         response.revision.token = revision_token(scope.partition, remembered.revision)
         return response
 
@@ -66,7 +66,7 @@ class Ingest:
         room = limits.MAX_MESSAGE_BYTES - _RESERVE
         for index, result in enumerate(chunk.results):
             target = response.results.add(index=index)
-            _set_result(target, result, now)
+            _set_result(target, result, now, self._usage_of)
             room -= target.ByteSize() + 8
             if room < 0:
                 for outcome in target.outcomes:
@@ -100,7 +100,7 @@ class Ingest:
             request = _request_of_chunk(opened, number, message.items)
             committed = await self._commit(chunk, scope, start.options, request)
             revision = revision if committed is None else committed
-            _count(response, chunk.results, self._now())
+            _count(response, chunk.results)
             number += 1
         await _end(inbox)
         if revision is not None:
@@ -190,19 +190,25 @@ def _wait(options: pb.RememberOptions) -> Wait:
     return Wait.DURABLE if options.wait == pb.WRITE_WAIT_DURABLE else Wait.SEARCHABLE
 
 
-def _count(response: pb.StreamRememberResponse, results: Iterable[Outcome | SidecarError | None], now: int) -> None:
+def _count(response: pb.StreamRememberResponse, results: Iterable[Outcome | SidecarError | None]) -> None:
     for result in results:
         if isinstance(result, Outcome):
             response.action_counts[pb.RememberAction.Name(int(result.action))] += 1  # type: ignore[arg-type]
         else:
             response.failure_count += 1
             if len(response.failures) < _MAX_FAILURES:
-                _set_result(response.failures.add(index=response.received), result, now)
+                failure = response.failures.add(index=response.received)
+                if result is not None:
+                    _set_error(failure, result)
         response.received += 1
 
 
-def _set_result(target: pb.ItemResult, result: Outcome | SidecarError | None, now: int) -> None:
+def _set_result(target: pb.ItemResult, result: Outcome | SidecarError | None, now: int, usage_of: UsageOf) -> None:
     if isinstance(result, Outcome):
-        set_outcome(target.outcomes.add(), result, now)
+        set_outcome(target.outcomes.add(), result, now, usage_of)
     elif result is not None:
-        target.error.code, target.error.reason, target.error.message = item_error(result)
+        _set_error(target, result)
+
+
+def _set_error(target: pb.ItemResult, error: SidecarError) -> None:
+    target.error.code, target.error.reason, target.error.message = item_error(error)

@@ -8,10 +8,11 @@ from typing import Any
 
 from memsidecar.domain import limits
 from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.memory import Memory
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
 from memsidecar.server.mapping.memory_in import read_memory
-from memsidecar.server.mapping.memory_out import set_memory, set_revision
+from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_revision
 from memsidecar.server.mapping.names import References, read_name, read_scope
 from memsidecar.server.mapping.patch import read_patch
 from memsidecar.server.mapping.recall import read_filter
@@ -22,13 +23,21 @@ from memsidecar.server.servicers.writes import request_of
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.memories import Memories, Written
 from memsidecar.services.remember import Remember
+from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import memory_service_pb2 as pb
 
 
 class MemoryServicer:
-    def __init__(self, remember: Remember, memories: Memories, default_namespace: str, now: Callable[[], int]) -> None:
-        self._memories = memories
-        self._ingest = Ingest(remember, default_namespace, now)
+    def __init__(
+        self,
+        remember: Remember,
+        memories: Memories,
+        usage_of: UsageOf,
+        default_namespace: str,
+        now: Callable[[], int],
+    ) -> None:
+        self._memories, self._usage_of = memories, usage_of
+        self._ingest = Ingest(remember, usage_of, default_namespace, now)
         self._default_namespace = default_namespace
         self._now = now
 
@@ -61,7 +70,7 @@ class MemoryServicer:
         partition, memory_id = self._name(request, "name")
         memory = await self._memories.get(partition, memory_id)
         response = pb.GetMemoryResponse()
-        set_memory(response.memory, memory, self._now())
+        self._set(response.memory, memory, self._now())
         return response
 
     async def BatchGetMemories(  # noqa: N802
@@ -76,7 +85,7 @@ class MemoryServicer:
         response, now, room = pb.BatchGetMemoriesResponse(), self._now(), limits.MAX_MESSAGE_BYTES
         for memory in await self._memories.get_many(names):
             target = response.memories.add()
-            set_memory(target, memory, now)
+            self._set(target, memory, now)
             room -= target.ByteSize() + 8
             if room < 0:
                 raise InvalidField("names", f"are memories of more than {limits.MAX_MESSAGE_BYTES:,} bytes together")
@@ -95,7 +104,7 @@ class MemoryServicer:
         while True:
             page = await self._memories.list(scope, conditions, newest_first, after, count)
             del response.memories[:]
-            count = fill(response.memories, page.memories, lambda target, memory: set_memory(target, memory, now))
+            count = fill(response.memories, page.memories, lambda target, memory: self._set(target, memory, now))
             # A page that ends early by its bytes is asked for again at that length: only the service knows its end.
             if count == len(page.memories):
                 break
@@ -152,7 +161,10 @@ class MemoryServicer:
         violations.raise_any()
         return name
 
+    def _set(self, target: memory_pb2.Memory, memory: Memory, now: int) -> None:
+        set_memory(target, memory, now, self._usage_of(memory.scope.partition, memory.id))
+
     def _set_written(self, response: Any, partition: Partition, written: Written) -> None:
         if written.memory is not None:
-            set_memory(response.memory, written.memory, self._now())
+            self._set(response.memory, written.memory, self._now())
         response.revision.token = revision_token(partition, written.revision)

@@ -36,6 +36,7 @@ _FIELDS: dict[str, Rule] = {
     "Memory.confidence": _UNIT,
     "Memory.importance": _UNIT,
     "Memory.labels": labels,
+    "Memory.usefulness": between(-1, 1),
     # Those given plus those that the server found, so that a memory that was read can be sent back.
     "Memory.mentions": repeated(text(), 2 * limits.MAX_REPEATED),
     "Fact.statement": _TEXT,
@@ -96,7 +97,7 @@ _FIELDS: dict[str, Rule] = {
         for request in (
             "RememberRequest BatchRememberRequest StreamRememberStart CreateMemoryRequest UpdateMemoryRequest "
             "DeleteMemoryRequest UndeleteMemoryRequest CreateSessionRequest UpdateSessionRequest EndSessionRequest "
-            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest"
+            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest FeedbackRequest"
         ).split()
     },
 }
@@ -120,6 +121,8 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "ListMemoryRevisionsRequest": ("parent",),
     "RecallRequest": ("query",),
     "RecallOnceRequest": ("query",),
+    "FeedbackRequest": ("items",),
+    "FeedbackItem": ("memory", "kind"),
     "GetSessionRequest": ("name",),
     "UpdateSessionRequest": ("session",),
     "EndSessionRequest": ("name",),
@@ -171,6 +174,16 @@ def _query(query: Any) -> list[Violation]:
     return [] if asks else [("", "takes at least one of text, embedding and entities")]
 
 
+def _feedback(request: Any) -> list[Violation]:
+    seen: set[str] = set()
+    found: list[Violation] = []
+    for index, item in enumerate(request.items):
+        if item.memory in seen:
+            found.append((f"items[{index}].memory", "is there twice; judge each memory once"))
+        seen.add(item.memory)
+    return found
+
+
 def _message(message: Any) -> list[Violation]:
     found: list[Violation] = []
     if message.role == 4 and not message.tool_call_id:
@@ -201,6 +214,7 @@ _CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
     "RememberItem": _item,
     "Provenance": _provenance,
     "Query": _query,
+    "FeedbackRequest": _feedback,
     "Message": _message,
     "ScratchEntry": _entry,
 }

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.usage import Access, Usage
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
 
 NEVER = np.iinfo(np.int64).max
 NO_ROW = -1
+MOST_ACCESSES = 2**31
 
 # Name -> type. Times are microseconds; `agent`, `session` and `speaker` are interned strings (0 is the empty one);
-# `previous` and `following` are the rows of the neighbouring episodes of the session.
+# `previous` and `following` are the rows of the neighbouring episodes of the session. `usefulness` follows from the
+# three counts of verdicts before it; `accesses` and `accessed` are how often and when last a memory was recalled.
 _TYPES: Mapping[str, type[np.generic]] = {
     "created": np.int64,
     "said": np.int64,
@@ -32,8 +36,18 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "live": np.bool_,
     "discovered": np.bool_,
     "recallable": np.bool_,
+    "used": np.uint32,
+    "ignored": np.uint32,
+    "wrong": np.uint32,
+    "usefulness": np.float32,
+    "accesses": np.uint32,
+    "accessed": np.int64,
 }
 _FILL: Mapping[str, int] = {"previous": NO_ROW, "following": NO_ROW, "expires": NEVER}
+# What belongs to a memory and not to one version of it.
+_CARRIED = ("used", "ignored", "wrong", "usefulness", "accesses", "accessed")
+# Not a matter of the ledger: kept by the access store, and never in a snapshot.
+_ELSEWHERE = frozenset({"accesses", "accessed"})
 # States that a recall returns unless asked otherwise.
 RECALLABLE_STATES = frozenset({State.ACTIVE, State.DISPUTED})
 
@@ -125,6 +139,8 @@ class Columns:
             self.follow(row, previous)
         if following != NO_ROW:
             self.follow(following, row)
+        for name in _CARRIED:
+            self._arrays[name][row] = self._arrays[name][old]
         self.erase(old)
 
     def erase(self, row: int) -> None:
@@ -138,12 +154,40 @@ class Columns:
         for name, array in a.items():
             array[row] = _FILL.get(name, 0)
 
+    def feedback(self, row: int) -> Feedback:
+        a = self._arrays
+        return Feedback(int(a["used"][row]), int(a["ignored"][row]), int(a["wrong"][row]))
+
+    def judge(self, row: int, feedback: Feedback) -> None:
+        """Set the verdicts on a row's memory."""
+        a = self._arrays
+        a["used"][row], a["ignored"][row], a["wrong"][row] = feedback.used, feedback.ignored, feedback.wrong
+        a["usefulness"][row] = feedback.usefulness
+
+    def touch(self, rows: Sequence[int], now: int) -> None:
+        """Count a recall of each of these rows, no row twice."""
+        places, counts = np.array(rows, dtype=np.intp), self._arrays["accesses"]
+        counts[places] = np.add(counts[places], 1, dtype=np.uint32)
+        self._arrays["accessed"][places] = now
+
+    def set_accesses(self, accesses: Mapping[int, Access]) -> None:
+        """Replace the counts of all rows; a row that is left out was never recalled."""
+        counts, times = self._arrays["accesses"], self._arrays["accessed"]
+        counts[:], times[:] = 0, 0
+        for row, access in accesses.items():
+            counts[row], times[row] = min(access.times, MOST_ACCESSES), access.last
+
+    def usage(self, row: int) -> Usage:
+        a = self._arrays
+        count = int(a["accesses"][row])
+        return Usage(count, int(a["accessed"][row]) if count else None, float(a["usefulness"][row]))
+
     def follow(self, row: int, previous: int) -> None:
         self._arrays["previous"][row] = previous
         self._arrays["following"][previous] = row
 
     def dump(self) -> dict[str, NDArray[np.generic]]:
-        arrays = {name: self[name].copy() for name in _TYPES}
+        arrays = {name: self[name].copy() for name in _TYPES if name not in _ELSEWHERE}
         for column, strings in self._strings():
             # Those of purged memories only are left behind.
             arrays[f"{column}_strings"] = pack_strings(strings.used(self[column]))
@@ -153,7 +197,8 @@ class Columns:
     def restore(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Columns:
         columns = cls()
         columns.rows = len(arrays["live"])
-        columns._arrays = {name: np.array(arrays[name], dtype=_TYPES[name]) for name in _TYPES}
+        known = {**arrays, **dict.fromkeys(_ELSEWHERE, np.zeros(columns.rows))}
+        columns._arrays = {name: np.array(known[name], dtype=_TYPES[name]) for name in _TYPES}
         columns.agents, columns.sessions, columns.speakers = (
             Strings(unpack_strings(arrays[f"{column}_strings"])) for column, _ in columns._strings()
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Delta
 from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.keyword import KeywordIndex
@@ -116,6 +117,10 @@ class Resident:
         row = self.lookup.rows.get(memory_id)
         return row is not None and row in self._has_vectors
 
+    def feedback(self, memory_id: str) -> Feedback:
+        row = self.lookup.rows.get(memory_id)
+        return self.columns.feedback(row) if row is not None else NO_FEEDBACK
+
     # Applying.
 
     def apply(self, delta: Delta, terms: list[str] | None = None, revision: int | None = None) -> None:
@@ -133,6 +138,8 @@ class Resident:
             row = self.lookup.rows.get(delta.subject)
             if row is not None and row not in self._has_vectors:
                 self.set_vectors(row, delta.vectors.rows)
+        if delta.feedback is not None and (judged := self.lookup.rows.get(delta.subject)) is not None:
+            self.columns.judge(judged, delta.feedback)
 
     def set_vectors(self, row: int, vectors: NDArray[np.float32]) -> None:
         """Give a row the vectors of its memory."""
@@ -161,6 +168,8 @@ class Resident:
                 if not same_text:
                     self.keywords.remove(row, tokens(indexed_text(old.body)))
                     self._index(row, memory, terms)
+            if stale:
+                self.columns.judge(row, NO_FEEDBACK)
         self.records.put(row, memory)
         self.lookup.put(row, memory)
         self._note_due(row, memory)

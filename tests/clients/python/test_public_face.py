@@ -19,7 +19,7 @@ PACKAGE = Path(memsidecar_client.__file__).parent
 PUBLIC = """
 AlreadyExists Appended AsyncMemsidecar AsyncPages AsyncRecallStream AsyncRememberStream AsyncSession Body
 Cancelled Conflict DEFAULT_TARGET DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
-EpisodeOutcome Explanation Fact FailedPrecondition Filter Hit HitFound Internal InvalidArgument Item
+EpisodeOutcome Explanation Fact FailedPrecondition FeedbackKind Filter Hit HitFound Internal InvalidArgument Item
 ItemResult JsonValue Memory MemoryChange MemoryKind MemoryOrder MemoryRevision MemoryState MemsidecarError
 Memsidecar Message MessageFound MessageHit NotFound Outcome Pages PermissionDenied Preference Procedure Provenance
 QuestionAnalysis RecallDone
@@ -50,6 +50,7 @@ ENUMS: dict[str, Any] = {
     "RememberAction": memory_service_pb2.RememberAction,
     "Tier": recall_service_pb2.Tier,
     "TierOutcome": recall_service_pb2.TierOutcome,
+    "FeedbackKind": recall_service_pb2.FeedbackKind,
     "Role": session_service_pb2.MessageRole,
 }
 

@@ -10,6 +10,7 @@ import pytest
 from memsidecar_client import (
     AsyncMemsidecar,
     Cancelled,
+    FeedbackKind,
     Filter,
     HitFound,
     MemoryKind,
@@ -20,7 +21,7 @@ from memsidecar_client import (
     TierDone,
     TierOutcome,
 )
-from memsidecar_client.v1.recall_service_pb2 import RecallOnceResponse, RecallResponse
+from memsidecar_client.v1.recall_service_pb2 import FeedbackResponse, RecallOnceResponse, RecallResponse
 
 from tests.clients.python.fake_sidecar import Failure, FakeSidecar, made
 
@@ -113,6 +114,26 @@ async def test_recall_sends_every_option_and_reads_every_answer(client: AsyncMem
     assert (result.analysis.people, result.analysis.start) == (("Ana",), datetime(1970, 1, 1, tzinfo=UTC))
     assert result.next_page_token == "p2"
     assert result.tiers[0].outcome is TierOutcome.OK
+
+
+async def test_feedback_sends_a_verdict_for_each_name_and_gives_the_revision(
+    client: AsyncMemsidecar, fake: FakeSidecar
+) -> None:
+    fake.answers["Feedback"] = made(FeedbackResponse, revision={"token": "r7"})
+    revision = await client.feedback({"m1": FeedbackKind.USED, "m2": FeedbackKind.WRONG}, user="ben")
+    request = fake.only("Feedback")
+    assert revision == "r7"
+    assert [(item.memory, item.kind) for item in request.items] == [("m1", 1), ("m2", 3)]
+    assert (request.scope.user, len(request.request_id)) == ("ben", 36)
+
+
+async def test_a_feedback_that_fails_is_retried_under_one_request_id(
+    client: AsyncMemsidecar, fake: FakeSidecar
+) -> None:
+    fake.failures["Feedback"].append(Failure(grpc.StatusCode.UNAVAILABLE))
+    await client.feedback({"m1": FeedbackKind.IGNORED})
+    first, second = (call.request for call in fake.calls["Feedback"])
+    assert first == second
 
 
 async def test_min_revision_is_unset_unless_given(client: AsyncMemsidecar, fake: FakeSidecar) -> None:

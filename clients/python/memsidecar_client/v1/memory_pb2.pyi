@@ -197,7 +197,9 @@ class Memory(google.protobuf.message.Message):
     written now and then, so that the newest recalls may be lost in a crash.
     """
     usefulness: builtins.float
-    """Output only. -1 to 1: what feedback says of it; 0 without feedback."""
+    """Output only. -1 to 1: what feedback says of it; 0 without feedback. Feedback
+    changes neither etag nor update_time, and is no revision.
+    """
     @property
     def scope(self) -> memsidecar_client.v1.scope_pb2.Scope:
         """Output only, apart from agent and session."""

@@ -41,6 +41,11 @@ class _TierEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeW
     """By its words."""
     TIER_RECENCY: _Tier.ValueType  # 5
     """The newest memories, for questions that ask for what is new or name nothing."""
+    TIER_RERANKER: _Tier.ValueType  # 6
+    """A model that puts the best hits of the others in order; finds nothing itself.
+    A server that has one asks it unless `tiers` names others only; a server that has
+    none does not report it.
+    """
 
 class Tier(_Tier, metaclass=_TierEnumTypeWrapper):
     """Tier is one way to find a memory."""
@@ -56,6 +61,11 @@ TIER_KEYWORD: Tier.ValueType  # 4
 """By its words."""
 TIER_RECENCY: Tier.ValueType  # 5
 """The newest memories, for questions that ask for what is new or name nothing."""
+TIER_RERANKER: Tier.ValueType  # 6
+"""A model that puts the best hits of the others in order; finds nothing itself.
+A server that has one asks it unless `tiers` names others only; a server that has
+none does not report it.
+"""
 global___Tier = Tier
 
 class _TierOutcome:
@@ -1003,7 +1013,9 @@ class FeedbackItem(google.protobuf.message.Message):
     MEMORY_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     memory: builtins.str
-    """Required."""
+    """Required. Of the request's scope: shared memory is judged for everybody, so in
+    a request of its own, without a user.
+    """
     kind: global___FeedbackKind.ValueType
     """Required."""
     def __init__(
@@ -1026,11 +1038,14 @@ class FeedbackRequest(google.protobuf.message.Message):
     ITEMS_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     request_id: builtins.str
+    """UUID. The same id with the same content counts once."""
     @property
     def scope(self) -> memsidecar_client.v1.scope_pb2.Scope: ...
     @property
     def items(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___FeedbackItem]:
-        """Required. At most 256, each memory once."""
+        """Required. At most 256, each memory once. What is said of a memory concerns its
+        present text: when that changes, it starts anew.
+        """
 
     def __init__(
         self,
