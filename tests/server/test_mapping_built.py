@@ -12,9 +12,7 @@ from memsidecar.v1 import recall_service_pb2 as pb
 
 
 def filled(built: Built, memory: Memory, now: int) -> pb.Hit:
-    hit = pb.Hit()
-    built.put(hit, memory, now)
-    return hit
+    return pb.Hit.FromString(built.encoded(memory, now))
 
 
 def memory(text: str, **more: object) -> Memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -13,7 +14,7 @@ from memsidecar.domain.revision import parse_revision, revision_token
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.mapping.memory_out import set_memory
 from memsidecar.server.mapping.names import References, name_of
-from memsidecar.server.mapping.values import length, micros_or_none, read_vectors, set_seconds
+from memsidecar.server.mapping.values import length, micros_or_none, read_vectors, set_seconds, varint
 from memsidecar.server.validation import Violations
 from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
@@ -69,44 +70,48 @@ def read_filter(given: memory_pb2.MemoryFilter, path: str, references: Reference
     )
 
 
-# Bytes of a message that is kept: 4,096 of them take at most 64 MB, each with its line of text.
+# Bytes of a hit that is kept: 4,096 of them take at most 64 MB.
 _LARGEST_BUILT = 8_192
 
 
 class Built:
-    """Messages of memories that were recalled before: the same few are recalled again and again, and filling one takes
-    ten times as long as copying it. One goes when its memory leaves the partition, so that a purge leaves nothing."""
+    """Hits of memories that were recalled before, as the bytes of their message without place and score: the same few
+    are recalled again and again, and filling one takes ten times as long as copying it. One goes when its memory leaves
+    the partition, so that a purge leaves nothing."""
 
     def __init__(self, most: int = 4_096) -> None:
         self._most = most
-        self._found: dict[int, tuple[weakref.ref[Memory], memory_pb2.Memory, str]] = {}
+        self._found: dict[int, tuple[weakref.ref[Memory], bytes]] = {}
 
     @property
     def count(self) -> int:
         return len(self._found)
 
-    def put(self, target: pb.Hit, memory: Memory, now: int) -> None:
+    def encoded(self, memory: Memory, now: int) -> bytes:
+        """A `Hit` of the memory and its line of text alone."""
         key = id(memory)
         found = self._found.get(key)
-        if found is None or found[0]() is not memory:
-            set_memory(target.memory, memory, now)
-            target.text = line(memory)
-            # Whether a memory with an end has expired depends on when it is looked at.
-            small = target.memory.ByteSize() <= _LARGEST_BUILT
-            if small and memory.expires_at is None and len(self._found) < self._most:
-                message = memory_pb2.Memory()
-                message.CopyFrom(target.memory)
-                self._found[key] = (weakref.ref(memory, lambda _: self._found.pop(key, None)), message, target.text)
-            return
-        target.memory.CopyFrom(found[1])
-        target.text = found[2]
+        if found is not None and found[0]() is memory:
+            return found[1]
+        hit = pb.Hit(text=line(memory))
+        set_memory(hit.memory, memory, now)
+        data = hit.SerializeToString()
+        # Whether a memory with an end has expired depends on when it is looked at.
+        if len(data) <= _LARGEST_BUILT and memory.expires_at is None and len(self._found) < self._most:
+            self._found[key] = (weakref.ref(memory, lambda _: self._found.pop(key, None)), data)
+        return data
 
 
 _BUILT = Built()
 
 
 def set_hit(target: pb.Hit, hit: Hit, now: int) -> None:
-    _BUILT.put(target, hit.memory, now)
+    target.MergeFromString(_BUILT.encoded(hit.memory, now))
+    _set_place(target, hit)
+
+
+def _set_place(target: pb.Hit, hit: Hit) -> None:
+    """All of a hit that is not its memory's own."""
     target.score = hit.score
     target.tier = int(hit.tier)  # type: ignore[assignment]
     if hit.components or hit.path:
@@ -126,22 +131,38 @@ def set_report(target: pb.TierReport, report: TierReport) -> None:
     target.message = report.message
 
 
-def once_response(recalled: Recalled, partition: Partition, now: int) -> pb.RecallOnceResponse:
-    """The whole answer. The weakest hits are left out, and the answer is degraded, where it would not fit a message."""
+_HIT_TAG = bytes((pb.RecallOnceResponse.HITS_FIELD_NUMBER << 3 | 2,))
+
+
+def once_response(recalled: Recalled, partition: Partition) -> pb.RecallOnceResponse:
+    """The answer without its hits."""
     response = pb.RecallOnceResponse(degraded=recalled.degraded, confidence=recalled.confidence)
     response.revision.token = revision_token(partition, recalled.revision)
     for report in recalled.reports:
         set_report(response.tier_reports.add(), report)
+    return response
+
+
+def with_hits(response: pb.RecallOnceResponse, hits: Sequence[Hit], now: int) -> bytes:
+    """The bytes of the whole answer. The weakest hits are left out, and it is degraded, where it would not fit a
+    message.
+
+    Messages one after the other are one message with the fields of all: so what is kept of a hit need not be parsed,
+    copied and written again each time.
+    """
+    parts: list[bytes] = []
     room = limits.MAX_MESSAGE_BYTES - response.ByteSize() - 1024
-    for hit in recalled.hits:
-        target = response.hits.add()
-        set_hit(target, hit, now)
-        room -= target.ByteSize() + 8
+    for hit in hits:
+        kept, place = _BUILT.encoded(hit.memory, now), pb.Hit()
+        _set_place(place, hit)
+        own = place.SerializeToString()
+        size = len(kept) + len(own)
+        room -= size + 8
         if room < 0:
-            del response.hits[-1]
             response.degraded = True
             break
-    return response
+        parts += (_HIT_TAG, varint(size), kept, own)
+    return b"".join((response.SerializeToString(), *parts))
 
 
 def summary_response(recalled: Recalled, partition: Partition) -> pb.RecallResponse:

@@ -8,7 +8,14 @@ from typing import Any, cast
 
 from memsidecar.domain.recall import Hit, Question, Recalled
 from memsidecar.server.mapping.names import read_scope
-from memsidecar.server.mapping.recall import once_response, read_question, set_hit, set_report, summary_response
+from memsidecar.server.mapping.recall import (
+    once_response,
+    read_question,
+    set_hit,
+    set_report,
+    summary_response,
+    with_hits,
+)
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.recall import Recall
 from memsidecar.v1 import recall_service_pb2 as pb
@@ -20,10 +27,11 @@ class RecallServicer:
         self._default_namespace = default_namespace
         self._now = now
 
-    async def RecallOnce(self, request: pb.RecallOnceRequest) -> pb.RecallOnceResponse:  # noqa: N802
+    async def RecallOnce(self, request: pb.RecallOnceRequest) -> bytes:  # noqa: N802
+        """The bytes of a RecallOnceResponse."""
         question = self._question(request)
         recalled = await self._recall.once(question)
-        return once_response(recalled, question.scope.partition, self._now())
+        return with_hits(once_response(recalled, question.scope.partition), recalled.hits, self._now())
 
     async def Recall(self, request: pb.RecallRequest) -> AsyncGenerator[pb.RecallResponse, None]:  # noqa: N802
         question = self._question(request)
