@@ -44,6 +44,16 @@ def test_it_holds_nothing_of_a_memory_that_is_gone() -> None:
     assert built.count == 0
 
 
+def test_what_was_not_recalled_for_longest_makes_room() -> None:
+    built = Built(most=2)
+    first, second, third = alive = [memory(f"fact {n}") for n in range(3)]
+    data = [built.encoded(each, 5) for each in alive[:2]]
+    assert built.encoded(first, 5) is data[0]
+    built.encoded(third, 5)
+    assert built.encoded(first, 5) is data[0]
+    assert built.encoded(second, 5) is not data[1]
+
+
 def test_it_holds_a_bounded_number() -> None:
     built = Built(most=2)
     alive = [memory(f"fact {n}") for n in range(5)]

@@ -70,16 +70,16 @@ def read_filter(given: memory_pb2.MemoryFilter, path: str, references: Reference
     )
 
 
-# Bytes of a hit that is kept: 4,096 of them take at most 64 MB.
+# Bytes of a hit that is kept: as many as are kept take at most 64 MB, usually 5 MB.
 _LARGEST_BUILT = 8_192
 
 
 class Built:
     """Hits of memories that were recalled before, as the bytes of their message without place and score: the same few
     are recalled again and again, and filling one takes ten times as long as copying it. One goes when its memory leaves
-    the partition, so that a purge leaves nothing."""
+    the partition, so that a purge leaves nothing, or when it was not recalled for longest."""
 
-    def __init__(self, most: int = 4_096) -> None:
+    def __init__(self, most: int = 8_192) -> None:
         self._most = most
         self._found: dict[int, tuple[weakref.ref[Memory], bytes]] = {}
 
@@ -90,14 +90,17 @@ class Built:
     def encoded(self, memory: Memory, now: int) -> bytes:
         """A `Hit` of the memory and its line of text alone."""
         key = id(memory)
-        found = self._found.get(key)
+        found = self._found.pop(key, None)
         if found is not None and found[0]() is memory:
+            self._found[key] = found  # the order is the order of use
             return found[1]
         hit = pb.Hit(text=line(memory))
         set_memory(hit.memory, memory, now)
         data = hit.SerializeToString()
         # Whether a memory with an end has expired depends on when it is looked at.
-        if len(data) <= _LARGEST_BUILT and memory.expires_at is None and len(self._found) < self._most:
+        if len(data) <= _LARGEST_BUILT and memory.expires_at is None:
+            if len(self._found) >= self._most:
+                del self._found[next(iter(self._found))]
             self._found[key] = (weakref.ref(memory, lambda _: self._found.pop(key, None)), data)
         return data
 
