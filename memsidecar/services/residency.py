@@ -41,8 +41,8 @@ Notify = Callable[[Resident, Sequence[Entry]], None]
 class Loaded:
     """A partition in memory with its writer.
 
-    `unsaved` counts entries that no snapshot covers; at `save_at` of them the next one is written. `unseen` counts those
-    since its bytes were added up and its index was looked at.
+    `unsaved` counts entries that no snapshot covers; at `save_at` of them the next one is written. `unseen` counts
+    those since its bytes were added up and its index was looked at.
     """
 
     resident: Resident

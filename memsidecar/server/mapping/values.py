@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
+from numpy.typing import NDArray
 
 from memsidecar.domain.events import Vectors
 from memsidecar.server.validation import Violations
