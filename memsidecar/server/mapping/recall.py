@@ -129,18 +129,22 @@ def _set_place(target: pb.Hit, hit: Hit) -> None:
 def set_report(target: pb.TierReport, report: TierReport) -> None:
     target.tier = int(report.tier)  # type: ignore[assignment]
     target.outcome = int(report.outcome)  # type: ignore[assignment]
-    target.hit_count = report.hit_count
+    if report.hit_count:
+        target.hit_count = report.hit_count
     set_seconds(target.elapsed, report.elapsed)
-    target.message = report.message
+    if report.message:
+        target.message = report.message
 
 
+# Between two writes all recalls answer the same one.
+_token = lru_cache(maxsize=1024)(revision_token)
 _HIT_TAG = bytes((pb.RecallOnceResponse.HITS_FIELD_NUMBER << 3 | 2,))
 
 
 def once_response(recalled: Recalled, partition: Partition) -> pb.RecallOnceResponse:
     """The answer without its hits."""
     response = pb.RecallOnceResponse(degraded=recalled.degraded, confidence=recalled.confidence)
-    response.revision.token = revision_token(partition, recalled.revision)
+    response.revision.token = _token(partition, recalled.revision)
     for report in recalled.reports:
         set_report(response.tier_reports.add(), report)
     return response
@@ -177,7 +181,7 @@ def summary_response(recalled: Recalled, partition: Partition) -> pb.RecallRespo
         set_report(summary.tier_reports.add(), report)
     summary.degraded = recalled.degraded
     summary.confidence = recalled.confidence
-    summary.revision.token = revision_token(partition, recalled.revision)
+    summary.revision.token = _token(partition, recalled.revision)
     return response
 
 

@@ -45,7 +45,10 @@ def length(duration: Duration) -> int:
 
 
 def set_seconds(target: Duration, seconds: float) -> None:
-    target.seconds, nanos = divmod(max(0, int(seconds * 1_000_000_000)), 1_000_000_000)
+    if seconds <= 0:
+        target.SetInParent()
+        return
+    target.seconds, nanos = divmod(int(seconds * 1_000_000_000), 1_000_000_000)
     target.nanos = nanos
 
 
