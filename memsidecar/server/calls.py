@@ -52,13 +52,12 @@ class Calls:
         return f"{self._head}-{next(self._count):x}"
 
     def unary(self, method: str, behaviour: Callable[[Any], Awaitable[Any]], is_open: bool) -> Handler:
+        """A handler that answers bytes: of the message, or the bytes, that the method returns."""
+
         async def handler(request: Any, context: Context) -> Any:
             with (call := _Call(self, method, context, is_open, False)):
                 call.admit(request)
-                response = await behaviour(request)
-                if response.ByteSize() > limits.MAX_MESSAGE_BYTES:
-                    raise InvalidField("", f"the answer would be larger than {limits.MAX_MESSAGE_BYTES:,} bytes")
-                return response
+                return _encoded(await behaviour(request))
             return await call.abort()
 
         return handler
@@ -80,10 +79,17 @@ class Calls:
         async def handler(requests: AsyncIterator[Any], context: Context) -> Any:
             with (call := _Call(self, method, context, False, True)):
                 call.admit(None)
-                return await behaviour(_readable(requests))
+                return _encoded(await behaviour(_readable(requests)))
             return await call.abort()
 
         return handler
+
+
+def _encoded(response: Any) -> bytes:
+    data: bytes = response if type(response) is bytes else response.SerializeToString()
+    if len(data) > limits.MAX_MESSAGE_BYTES:
+        raise InvalidField("", f"the answer would be larger than {limits.MAX_MESSAGE_BYTES:,} bytes")
+    return data
 
 
 class _Call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -172,7 +172,8 @@ class Preparing:
         prepared = []
         turn = Turn()
         for draft, vectors in zip(drafts, given, strict=True):
-            prepared.append(replace(await self.read(draft.body), vectors=vectors))
+            found = await self.read(draft.body)
+            prepared.append(Prepared(found.mentions, found.text, found.terms, vectors))
             await turn.give()
         return prepared
 

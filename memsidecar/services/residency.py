@@ -31,6 +31,9 @@ QUIET_SECONDS = 1.0
 SNAPSHOT_PATIENCE = 30.0
 # and the index no longer than this, which bounds what a recall scans: a bulk load is over by then, or a steady trickle.
 INDEX_PATIENCE = 120.0
+# A commit that leaves a partition less than this much larger is not looked at for its bytes and its index: adding up
+# all parts of one costs as much as applying a memory to it.
+LOOKED_AT_AFTER = 1 / 64
 
 Notify = Callable[[Resident, Sequence[Entry]], None]
 
@@ -39,7 +42,8 @@ Notify = Callable[[Resident, Sequence[Entry]], None]
 class Loaded:
     """A partition in memory with its writer.
 
-    `unsaved` counts entries that no snapshot covers; at `save_at` of them the next one is written.
+    `unsaved` counts entries that no snapshot covers; at `save_at` of them the next one is written. `unseen` counts
+    those since its bytes were added up and its index was looked at.
     """
 
     resident: Resident
@@ -47,6 +51,7 @@ class Loaded:
     unsaved: int
     nbytes: int
     save_at: int = SNAPSHOT_AFTER
+    unseen: int = 0
     tending: asyncio.Task[None] | None = None
     leaving: bool = False
 
@@ -192,13 +197,16 @@ class Residency:
         if loaded is None or loaded.resident is not resident:
             return
         loaded.unsaved += len(entries)
+        loaded.unseen += len(entries)
         if purges:
             loaded.unsaved = resident.head.revision
             # Not at once: whoever purges one memory often purges more.
             loaded.save_at = max(SNAPSHOT_AFTER, loaded.unsaved + SNAPSHOT_AT_EXIT)
-        self._recount(loaded)
-        self._tend(loaded)
-        self._evict_surplus()
+        grown = loaded.unseen > LOOKED_AT_AFTER * resident.rows
+        if grown or purges or loaded.unsaved >= loaded.save_at:
+            self._recount(loaded)
+            self._tend(loaded)
+            self._evict_surplus()
 
     def _lost(self, resident: Resident) -> None:
         loaded = self._loaded.get(resident.partition)
@@ -213,7 +221,7 @@ class Residency:
     def _recount(self, loaded: Loaded) -> None:
         if self._loaded.get(loaded.resident.partition) is not loaded:
             return
-        nbytes = loaded.resident.nbytes
+        nbytes, loaded.unseen = loaded.resident.nbytes, 0
         self._nbytes += nbytes - loaded.nbytes
         loaded.nbytes = nbytes
 

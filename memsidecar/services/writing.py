@@ -124,7 +124,8 @@ class PartitionWriter:
         self._inbox.append(waiting)
         if self._task is None:
             self._task = asyncio.create_task(self._drain(), name="partition-writer")
-        return await asyncio.shield(waiting.future)
+        # Nobody else awaits it: a caller that is cancelled cancels this future, and the write goes on.
+        return await waiting.future
 
     async def finish(self) -> None:
         """Wait until everything submitted is written."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import grpc
 import psutil
+from google.protobuf.message import Message
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tqdm import tqdm
 
 from memsidecar.v1 import memory_service_pb2_grpc, recall_service_pb2_grpc
 from tests.benchmarks.dataset import BATCH, DIMENSIONS, Dataset, batches
-from tests.benchmarks.serve import ECHO
+from tests.benchmarks.serve import ANSWER, ECHO
 from tests.sidecar import Sidecar
 
 SETTINGS = {"embedding.provider": "client", "embedding.dimensions": str(DIMENSIONS)}
@@ -45,7 +47,13 @@ class Store:
         self.channel = grpc.insecure_channel(self.sidecar.target, options=_QUICK_TO_RECONNECT)
         self.memories: Any = memory_service_pb2_grpc.MemoryServiceStub(self.channel)
         self.recalls: Any = recall_service_pb2_grpc.RecallServiceStub(self.channel)
-        self.echo: Any = self.channel.unary_unary(ECHO)
+
+    def echo(self, request: Message, answer: Message) -> Callable[[], Any]:
+        """A call that sends this request and gets this answer, written and parsed as a stub would; one at a time."""
+        tell: Any = self.channel.unary_unary(ANSWER)
+        tell(answer.SerializeToString())
+        call: Any = self.channel.unary_unary(ECHO, type(request).SerializeToString, type(answer).FromString)
+        return lambda: call(request)
 
     @property
     def process(self) -> psutil.Process:

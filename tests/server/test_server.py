@@ -71,7 +71,8 @@ async def test_what_serves_a_call_knows_how_long_its_caller_waits(
     await api.memory.GetMemory(M1, timeout=50)
     await api.memory.GetMemory(M1)
     assert left[0] is not None
-    assert 0 < left[0] <= 50
+    # gRPC rounds a deadline up on its way.
+    assert 0 < left[0] <= 51
     assert left[1] is None
 
 

@@ -15,7 +15,7 @@ from memsidecar.server.mapping.memory_in import read_memory
 from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_revision
 from memsidecar.server.mapping.names import References, read_name, read_scope
 from memsidecar.server.mapping.patch import read_patch
-from memsidecar.server.mapping.recall import read_filter
+from memsidecar.server.mapping.question import read_filter
 from memsidecar.server.mapping.values import read_vectors
 from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.ingest import Ingest

@@ -7,17 +7,18 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.recall import Hit, Question, Recalled
+from memsidecar.domain.recall import Hit, MessageHit, Question, Recalled
 from memsidecar.domain.revision import revision_token
 from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.mapping.names import read_scope
+from memsidecar.server.mapping.question import next_page_token, read_feedback, read_question
 from memsidecar.server.mapping.recall import (
     once_response,
-    read_feedback,
-    read_question,
     set_hit,
+    set_message_hit,
     set_report,
     summary_response,
+    with_hits,
 )
 from memsidecar.server.servicers.writes import request_of
 from memsidecar.server.validation import Violations, check
@@ -39,10 +40,14 @@ class RecallServicer:
         self._default_namespace = default_namespace
         self._now = now
 
-    async def RecallOnce(self, request: pb.RecallOnceRequest) -> pb.RecallOnceResponse:  # noqa: N802
+    async def RecallOnce(self, request: pb.RecallOnceRequest) -> bytes:  # noqa: N802
+        """The bytes of a RecallOnceResponse."""
         question = self._question(request)
         recalled = await self._recall.once(question)
-        return once_response(recalled, question.scope.partition, self._now(), self._usage_of)
+        response = once_response(recalled, question.scope.partition)
+        if recalled.more:
+            response.next_page_token = next_page_token(request, question.skip + len(recalled.hits))
+        return with_hits(response, recalled.hits, self._now(), self._usage_of)
 
     async def Recall(self, request: pb.RecallRequest) -> AsyncGenerator[pb.RecallResponse, None]:  # noqa: N802
         question = self._question(request)
@@ -54,6 +59,10 @@ class RecallServicer:
                     case Hit():
                         response = pb.RecallResponse()
                         set_hit(response.hit, event, now, self._usage_of(event.partition, event.memory.id))
+                        yield response
+                    case MessageHit():
+                        response = pb.RecallResponse()
+                        set_message_hit(response.message, event)
                         yield response
                     case Recalled():
                         yield summary_response(event, question.scope.partition)
