@@ -36,6 +36,7 @@ from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Server, ServerSettings, Services
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.context import BuildContext
 from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
@@ -270,12 +271,15 @@ async def _services(
     purging = Purging(stores.ledger, hydration, residency, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
+    recall = Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT)
+    sessions = Sessions(store, tokenizer, clock, ids)
     return Services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
         memories=memories,
-        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT),
-        sessions=Sessions(store, tokenizer, clock, ids),
+        recall=recall,
+        build_context=BuildContext(recall, residency, sessions, tokenizer, clock),
+        sessions=sessions,
         info=Info(
             ServerInfo(
                 version=__version__,

@@ -17,9 +17,11 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 class Tier(IntEnum):
     """A way to find a memory. Numbers are part of the API."""
 
+    SESSION = 1
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
+    RECENCY = 5
 
 
 class TierOutcome(IntEnum):

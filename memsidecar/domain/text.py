@@ -102,7 +102,7 @@ def chunks(text: str, size: int, overlap: int) -> list[str]:
     while True:
         end = min(start + size, len(text))
         if end < len(text):
-            end = _cut(text, start + size // 2, end)
+            end = cut_place(text, start + size // 2, end)
         if end <= covered:
             # The overlap left no room for the next character that a reader sees: this piece begins without one.
             start = covered
@@ -114,7 +114,9 @@ def chunks(text: str, size: int, overlap: int) -> list[str]:
         start = _next_start(text, max(end - overlap, start + max(1, size // 4)), end)
 
 
-def _cut(text: str, earliest: int, latest: int) -> int:
+def cut_place(text: str, earliest: int, latest: int) -> int:
+    """Where to cut in `earliest` to `latest`: after the last sentence, else after the last word, else before the last
+    character as a reader sees them; at `latest`, inside one, only when none begins there."""
     ends = [match.end() for match in _CHUNK_END.finditer(text, earliest, latest)]
     if ends and not inside_character(text, ends[-1]):
         return ends[-1]

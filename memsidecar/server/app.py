@@ -21,6 +21,7 @@ from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
+from memsidecar.services.context import BuildContext
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info
 from memsidecar.services.memories import Memories
@@ -80,6 +81,7 @@ class Services:
     remember: Remember
     memories: Memories
     recall: Recall
+    build_context: BuildContext
     sessions: Sessions
     info: Info
     health: Health
@@ -140,7 +142,7 @@ class Server:
         services, namespace = self._services, settings.default_namespace
         calls = Calls(self._admission, settings.token)
         memory = MemoryServicer(services.remember, services.memories, namespace, services.now)
-        recall = RecallServicer(services.recall, namespace, services.now)
+        recall = RecallServicer(services.recall, services.build_context, namespace, services.now)
         sessions = SessionServicer(services.sessions, namespace)
         health = self._health.handler()
         data.add_generic_rpc_handlers(

@@ -20,6 +20,7 @@ from memsidecar.services.search import Search
 
 # Hits whose speakers decide how far the answer can be relied on (`answer_confidence`).
 _CONFIDENCE_HITS = 10
+_SEARCHED = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD)
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class Recall:
             residents.append((one, analysis))
         if question.min_revision is not None and residents[0][0].resident.head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))
-        tiers = question.tiers or frozenset(Tier)
+        tiers = question.tiers or frozenset(_SEARCHED)
         now = question.time if question.time is not None else self._clock.now()
         return _Plan(question, residents, now, tiers, {})
 
@@ -153,7 +154,7 @@ class Recall:
             search.run(plan.tiers, vector)
             searches.append(search)
         elapsed = self._clock.monotonic() - started
-        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in Tier]
+        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in _SEARCHED]
         if not any(r.outcome is TierOutcome.OK for r in reports):
             failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
             if failed is not None:

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memsidecar.domain.context.assemble import assemble
+from memsidecar.domain.context.values import Built, Material, Wanted
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
@@ -16,6 +18,7 @@ from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
 from memsidecar.ports.sessions import Appended, SessionKey
 from memsidecar.server.app import Services
+from memsidecar.services.context import BuildContext
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.memories import Memories, MemoryPage, Written
@@ -62,6 +65,7 @@ class World:
             FakeRemember(self),
             FakeMemories(self),
             FakeRecall(self),
+            FakeBuildContext(self),
             FakeSessions(self),
             FakeInfo(),
             FakeHealth(self),
@@ -188,6 +192,21 @@ class FakeRecall(Recall):
                 yield Recalled((), (), 0, 0.0)
         finally:
             self.world.left.set()
+
+
+class FakeBuildContext(BuildContext):
+    """The real assembly, over what the world holds."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def __call__(self, wanted: Wanted) -> Built:
+        await self.world.step("context", wanted)
+        recalled = await FakeRecall(self.world).once(wanted.question)
+        material = Material((), recalled.hits, tuple(self.world.messages), tuple(self.world.scratch.values()))
+        context = assemble(wanted, material, lambda text: len(text.split()))
+        partition = wanted.question.scope.partition
+        return Built(context, recalled.reports, recalled.degraded, partition, recalled.revision)
 
 
 class FakeSessions(Sessions):

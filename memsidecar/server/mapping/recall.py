@@ -24,7 +24,9 @@ _MICROS_OF_A_DAY = 24 * 3600 * 1_000_000
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
-def read_question(request: pb.RecallRequest | pb.RecallOnceRequest, scope: Scope, violations: Violations) -> Question:
+def read_question(
+    request: pb.RecallRequest | pb.RecallOnceRequest | pb.BuildContextRequest, scope: Scope, violations: Violations
+) -> Question:
     query, options = request.query, request.options
     references = References(scope.partition, violations)
     embedding = None

@@ -7,16 +7,20 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from memsidecar.domain.recall import Hit, Question, Recalled
+from memsidecar.server.mapping.context import context_response, read_wanted
 from memsidecar.server.mapping.names import read_scope
 from memsidecar.server.mapping.recall import once_response, read_question, set_hit, set_report, summary_response
 from memsidecar.server.validation import Violations, check
+from memsidecar.services.context import BuildContext
 from memsidecar.services.recall import Recall
 from memsidecar.v1 import recall_service_pb2 as pb
 
 
 class RecallServicer:
-    def __init__(self, recall: Recall, default_namespace: str, now: Callable[[], int]) -> None:
-        self._recall = recall
+    def __init__(
+        self, recall: Recall, build_context: BuildContext, default_namespace: str, now: Callable[[], int]
+    ) -> None:
+        self._recall, self._build_context = recall, build_context
         self._default_namespace = default_namespace
         self._now = now
 
@@ -42,6 +46,13 @@ class RecallServicer:
                         response = pb.RecallResponse()
                         set_report(response.tier_report, event)
                         yield response
+
+    async def BuildContext(self, request: pb.BuildContextRequest) -> pb.BuildContextResponse:  # noqa: N802
+        violations = Violations(check(request))
+        violations.raise_any()
+        wanted = read_wanted(request, read_scope(request.scope, self._default_namespace), violations)
+        violations.raise_any()
+        return context_response(await self._build_context(wanted))
 
     def _question(self, request: pb.RecallRequest | pb.RecallOnceRequest) -> Question:
         violations = Violations(check(request))
