@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, cast
 
+from memsidecar.domain.errors import StoreUnavailable
 from memsidecar.domain.recall import Hit, Question, Recalled
 from memsidecar.server.mapping.context import context_response, read_wanted
 from memsidecar.server.mapping.names import read_scope
@@ -53,6 +54,10 @@ class RecallServicer:
         wanted = read_wanted(request, read_scope(request.scope, self._default_namespace), violations)
         violations.raise_any()
         return context_response(await self._build_context(wanted))
+
+    async def Feedback(self, request: pb.FeedbackRequest) -> pb.FeedbackResponse:  # noqa: N802
+        Violations(check(request)).raise_any()
+        raise StoreUnavailable("feedback", "is not kept by this build")
 
     def _question(self, request: pb.RecallRequest | pb.RecallOnceRequest) -> Question:
         violations = Violations(check(request))
