@@ -9,15 +9,19 @@ from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
-from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, DEFAULT_RESERVED_TOKENS, DEFAULT_TOKEN_BUDGET, cut_window
+from memsidecar.domain.window import (
+    DEFAULT_MAX_MESSAGES,
+    DEFAULT_RESERVED_TOKENS,
+    DEFAULT_TOKEN_BUDGET,
+    LOOK_BACK,
+    cut_window,
+)
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.sessions import Appended, SessionChange, SessionKey, SessionStore
 
 HOUR = 3600 * 1_000_000
 DEFAULT_TTL = HOUR
-# Newest messages that a window looks at for every message it may return: tool calls and results come in groups.
-LOOK_BACK = 4
 
 
 class Sessions:

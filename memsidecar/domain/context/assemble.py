@@ -15,8 +15,9 @@ from memsidecar.domain.context.render_messages import Messages
 from memsidecar.domain.context.render_xml import Xml
 from memsidecar.domain.context.values import ORDER, Context, Count, Format, Material, Omission, Part, Reason, Wanted
 from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.scope import Partition
 from memsidecar.domain.session import Message, Role, Window
-from memsidecar.domain.window import MESSAGE_OVERHEAD
+from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, LOOK_BACK, MESSAGE_OVERHEAD, stays
 
 _RENDERERS: dict[Format, Renderer] = {
     Format.MARKDOWN: Markdown(),
@@ -46,6 +47,9 @@ class _Assembly:
         self._prompts = [m for m in in_order[:lead] if m.text and m.text != wanted.system_prompt]
         self._repeated = [m for m in in_order[:lead] if m.text and m.text == wanted.system_prompt]
         self._messages = in_order[lead:]
+        # A window keeps so many messages at the most; tool calls and their results come in groups.
+        newest = max(0, len(self._messages) - LOOK_BACK * DEFAULT_MAX_MESSAGES)
+        self._candidates = [m for at, m in enumerate(self._messages) if at >= newest or stays(m)]
         self._hits = [of_memory(part_of(hit.memory), hit.memory, hit.score) for hit in material.hits]
         self._scratch = of_scratch(material.scratch)
         self._extract = None
@@ -64,7 +68,7 @@ class _Assembly:
         own = self._prompt_tokens(prompts)
         prompts += [message.text for message in self._prompts]
         everything = self._prompt_tokens(prompts)
-        forced = self._filling.window(self._messages, 0).token_count if Part.WINDOW in wanted.shares else 0
+        forced = self._filling.window(self._candidates, 0).token_count if Part.WINDOW in wanted.shares else 0
         frame = self._frame_tokens()
         needed = everything + forced + (frame if forced and self._renderer.window_is_text else 0)
         if needed > wanted.max_tokens:
@@ -118,12 +122,12 @@ class _Assembly:
     def _choose_window(self, pot: int, forced: int) -> None:
         share = self._wanted.shares[Part.WINDOW]
         most = pot if share.maximum is None else min(pot, max(forced, share.maximum))
-        widest = self._filling.window(self._messages, most)
+        widest = self._filling.window(self._candidates, most)
         others = [self._need(part, found, pot) for part, found in self._items(widest).items()]
         least = max(forced, min(share.minimum, widest.token_count))
         grant, *grants = allocate(pot, [Need(widest.token_count, least, share.weight), *others])
         # Messages come whole: what the others cannot use may hold one more.
-        self._window = self._filling.window(self._messages, min(most, max(forced, pot - sum(grants), grant)))
+        self._window = self._filling.window(self._candidates, min(most, max(forced, pot - sum(grants), grant)))
 
     def _need(self, part: Part, items: Sequence[Item], enough: int) -> Need:
         share = self._wanted.shares[part]
@@ -133,7 +137,7 @@ class _Assembly:
     def _items(self, window: Window) -> dict[Part, list[Item]]:
         """The candidates of every wanted section but profile and window, in the order in which they are wanted."""
         profile = self._filled[Part.PROFILE].chosen if Part.PROFILE in self._filled else ()
-        sorting = Sorting([item.memory for item in profile if item.memory is not None], window.messages)
+        sorting = Sorting(profile, window.messages)
         question = self._wanted.question
         items, self._left_out = sorting(self._hits, question.min_score, question.filter.states)
         if self._extract is not None:
@@ -167,12 +171,13 @@ class _Assembly:
 
     def _dropped(self, composition: Composition) -> list[Omission]:
         """What the budget left out, and messages that had nothing to do with the question."""
-        found = [
-            Omission(Reason.BUDGET, item.memory, item.score)
-            for part in ORDER
-            for item in composition.dropped(part)
-            if item.memory is not None
-        ]
+        named = {_name(item) for part in ORDER for item in composition.shown(part)}
+        found: list[Omission] = []
+        for item in (item for part in ORDER for item in composition.dropped(part)):
+            # What the profile has no room for may stand among the facts, or be missed there, too.
+            if item.memory is not None and _name(item) not in named:
+                named.add(_name(item))
+                found.append(Omission(Reason.BUDGET, item.memory, item.score))
         if Part.WINDOW not in self._wanted.shares and Part.SUMMARY not in self._wanted.shares:
             return found
         there = {message.seq for message in self._window.messages} | set(map(_said, composition.shown(Part.SUMMARY)))
@@ -186,6 +191,10 @@ class _Assembly:
 
 def _seq(message: Message) -> int:
     return message.seq
+
+
+def _name(item: Item) -> tuple[Partition, str] | None:
+    return (item.memory.scope.partition, item.memory.id) if item.memory is not None else None
 
 
 def _said(item: Item) -> int:

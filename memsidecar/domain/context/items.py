@@ -23,6 +23,8 @@ class Item:
     message: Message | None = None
     entry: ScratchEntry | None = None
     suspicious: bool = False
+    same: str = ""
+    """Equal for memories that say the same."""
 
     @property
     def can_be_cut(self) -> bool:
@@ -31,7 +33,10 @@ class Item:
 
 
 def of_memory(part: Part, memory: Memory, score: float = 0.0) -> Item:
-    return Item(part, memory.text, memory, score, suspicious=looks_like_instruction("\n".join(_shown(memory))))
+    text = memory.text
+    return Item(
+        part, text, memory, score, None, None, looks_like_instruction("\n".join(_shown(memory))), normalise(text)
+    )
 
 
 def of_messages(part: Part, messages: Iterable[Message]) -> list[Item]:
@@ -56,9 +61,8 @@ def part_of(memory: Memory) -> Part:
 class Sorting:
     """Sorts hits into their sections; each content stands once in a context."""
 
-    def __init__(self, profile: Iterable[Memory], window: Iterable[Message]) -> None:
-        self._seen_ids = {(memory.scope.partition, memory.id) for memory in profile}
-        self._seen = {normalise(memory.text) for memory in profile} | {normalise(m.text) for m in window if m.text}
+    def __init__(self, profile: Iterable[Item], window: Iterable[Message]) -> None:
+        self._seen = {item.same for item in profile} | {normalise(m.text) for m in window if m.text}
 
     def __call__(
         self, hits: Iterable[Item], min_score: float, states: frozenset[State]
@@ -67,26 +71,20 @@ class Sorting:
         items: dict[Part, list[Item]] = {Part.FACTS: [], Part.EPISODES: []}
         omissions: list[Omission] = []
         for item in hits:
-            if item.memory is None:
-                continue
-            reason = self._reason(item.memory, item.score, min_score, states)
-            if reason is None:
-                items[item.part].append(item)
+            if item.score < min_score:
+                omissions.append(Omission(Reason.LOW_SCORE, item.memory, item.score))
+            elif _is_disputed(item) and State.DISPUTED not in states:
+                omissions.append(Omission(Reason.DISPUTED, item.memory, item.score))
+            elif item.same in self._seen:
+                omissions.append(Omission(Reason.DUPLICATE, item.memory, item.score))
             else:
-                omissions.append(Omission(reason, item.memory, item.score))
+                self._seen.add(item.same)
+                items[item.part].append(item)
         return items, omissions
 
-    def _reason(self, memory: Memory, score: float, min_score: float, states: frozenset[State]) -> Reason | None:
-        if score < min_score:
-            return Reason.LOW_SCORE
-        if memory.state is State.DISPUTED and State.DISPUTED not in states:
-            return Reason.DISPUTED
-        key, text = (memory.scope.partition, memory.id), normalise(memory.text)
-        if key in self._seen_ids or text in self._seen:
-            return Reason.DUPLICATE
-        self._seen_ids.add(key)
-        self._seen.add(text)
-        return None
+
+def _is_disputed(item: Item) -> bool:
+    return item.memory is not None and item.memory.state is State.DISPUTED
 
 
 def _shown(memory: Memory) -> tuple[str, ...]:
