@@ -62,7 +62,7 @@ class Filling:
     count: Count
     cited: bool
     _costs: dict[Item, int] = field(default_factory=dict)
-    _of_messages: dict[int, int] = field(default_factory=dict)
+    _messages: dict[int, Message] = field(default_factory=dict)
 
     def need(self, part: Part, items: Sequence[Item], enough: int) -> int:
         """Tokens of all the items, frame included; counting stops once it is `enough`."""
@@ -107,9 +107,8 @@ class Filling:
         if not self.renderer.window_is_text:
             return cut_window(messages, (), limit, DEFAULT_MAX_MESSAGES, MESSAGE_OVERHEAD)
         own = {message.seq: message for message in messages}
-        costed = [replace(message, token_count=self._message_cost(message)) for message in messages]
         frame = self.frame(Part.WINDOW, ())
-        cut = cut_window(costed, (), max(0, limit - frame), DEFAULT_MAX_MESSAGES, 0)
+        cut = cut_window(list(map(self._costed, messages)), (), max(0, limit - frame), DEFAULT_MAX_MESSAGES, 0)
         kept = tuple(own[message.seq] for message in cut.messages)
         return replace(cut, messages=kept, token_count=cut.token_count + frame if kept else 0)
 
@@ -124,13 +123,12 @@ class Filling:
             cost = self._costs[item] = self._cost(item, item.text)
         return cost
 
-    def _message_cost(self, message: Message) -> int:
-        cost = self._of_messages.get(message.seq)
-        if cost is None:
-            cost = self._of_messages[message.seq] = self._cost(
-                Item(Part.WINDOW, message.text, message=message), message.text
-            )
-        return cost
+    def _costed(self, message: Message) -> Message:
+        costed = self._messages.get(message.seq)
+        if costed is None:
+            cost = self._cost(Item(Part.WINDOW, message.text, message=message), message.text)
+            costed = self._messages[message.seq] = replace(message, token_count=cost)
+        return costed
 
     def _cost(self, item: Item, text: str) -> int:
         return self.count(self.renderer.item(item, _WIDEST if self.cited and item.memory else "", text))
