@@ -122,9 +122,20 @@ def test_what_comes_before_the_question_is_the_same_for_every_question_and_sessi
 def test_a_profile_has_its_share_whatever_else_there_is() -> None:
     profile = tuple(memory(f"p{at}", f"Ann has liked number {at} for a long time.") for at in range(100))
     alone = assemble(wanted(tokens=600), Material(profile), count)
-    beside = assemble(wanted(tokens=600), replace(ALL, profile=profile), count)
+    pinned = replace(MESSAGES[0], pinned=True)
+    beside = assemble(wanted(tokens=600), replace(ALL, profile=profile, messages=(pinned, *MESSAGES[1:])), count)
     assert section(alone, Part.PROFILE) == section(beside, Part.PROFILE) != ""
-    assert section(alone, Part.PROFILE).count("\n- ") < 100
+    assert alone.stable_tokens == beside.stable_tokens > 40
+    assert count(section(alone, Part.PROFILE)) <= 600 * DEFAULT_WEIGHTS[Part.PROFILE] / sum(DEFAULT_WEIGHTS.values())
+
+
+def test_a_profile_that_must_make_room_is_not_called_stable() -> None:
+    profile = tuple(memory(f"p{at}", f"Ann has liked number {at} for a long time.") for at in range(100))
+    pinned = replace(MESSAGES[0], text="pinned " * 500, token_count=500, pinned=True)
+    request = wanted(tokens=600, system_prompt="You help.")
+    context = assemble(request, Material(profile, messages=(pinned,)), count)
+    assert context.stable_tokens == count("You help.\n\n")
+    assert context.token_count <= 600
 
 
 @FORMATS
