@@ -128,6 +128,9 @@ class _Assembly:
         grant, *grants = allocate(pot, [Need(widest.token_count, least, share.weight), *others])
         # Messages come whole: what the others cannot use may hold one more.
         self._window = self._filling.window(self._candidates, min(most, max(forced, pot - sum(grants), grant)))
+        if self._window.token_count <= forced < widest.token_count:
+            # The newest message is what the model answers: it is not left out for want of a share.
+            self._window = self._filling.newest(self._candidates, most)
 
     def _need(self, part: Part, items: Sequence[Item], enough: int) -> Need:
         share = self._wanted.shares[part]

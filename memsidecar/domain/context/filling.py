@@ -102,15 +102,24 @@ class Filling:
             return Filled(part, dropped=tuple(dropped))
         return Filled(part, tuple(chosen), tuple(texts), used, tuple(dropped), shortened)
 
-    def window(self, messages: Sequence[Message], limit: int) -> Window:
+    def window(self, messages: Sequence[Message], limit: int, most: int = DEFAULT_MAX_MESSAGES) -> Window:
         """The newest messages whose cost in this format fits, in their own form; `token_count` is that cost."""
         if not self.renderer.window_is_text:
-            return cut_window(messages, (), limit, DEFAULT_MAX_MESSAGES, MESSAGE_OVERHEAD)
+            return cut_window(messages, (), limit, most, MESSAGE_OVERHEAD)
         own = {message.seq: message for message in messages}
         frame = self.frame(Part.WINDOW, ())
-        cut = cut_window(list(map(self._costed, messages)), (), max(0, limit - frame), DEFAULT_MAX_MESSAGES, 0)
+        cut = cut_window(list(map(self._costed, messages)), (), max(0, limit - frame), most, 0)
         kept = tuple(own[message.seq] for message in cut.messages)
         return replace(cut, messages=kept, token_count=cut.token_count + frame if kept else 0)
+
+    def newest(self, messages: Sequence[Message], limit: int) -> Window:
+        """What must stay, and the newest message with what belongs to it, if that fits."""
+        forced = len(self.window(messages, 0).messages)
+        for most in range(forced + 1, forced + DEFAULT_MAX_MESSAGES + 1):
+            window = self.window(messages, limit, most)
+            if len(window.messages) > forced:
+                return window
+        return self.window(messages, 0)
 
     def frame(self, part: Part, items: Sequence[Item]) -> int:
         opening = self.renderer.opening(part, part is Part.EPISODES and any(is_experience(i.memory) for i in items))

@@ -188,7 +188,7 @@ def _context(request: Any) -> list[Violation]:
             found.append((f"sections[{index}].kind", "stands twice in the request"))
         seen.add(section.kind)
     least = sum(section.min_tokens for section in request.sections if section.max_tokens >= 0)
-    if least > (request.max_tokens or DEFAULT_TOKENS) and not found:
+    if least > (request.max_tokens or DEFAULT_TOKENS) > 0 and not found:
         found.append(("sections", "have minima that are together more than max_tokens"))
     return found
 

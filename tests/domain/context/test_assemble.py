@@ -281,6 +281,15 @@ def test_sections_keep_to_what_the_caller_gave_them() -> None:
     assert count(section(kept, Part.FACTS)) > 100
 
 
+@FORMATS
+def test_the_newest_message_is_there_though_its_share_is_too_small(form: Format) -> None:
+    call = said(41, "", Role.ASSISTANT, tool_calls=(ToolCall("c", "f", "{}"),))
+    answer = said(42, "word " * 150, Role.TOOL, tool_call_id="c")
+    context = assemble(wanted(form, 300), replace(ALL, messages=(*MESSAGES, call, answer)), count)
+    assert "word word" in whole(context)
+    assert context.token_count <= 300
+
+
 def test_with_nothing_to_say_there_is_only_the_prompt() -> None:
     context = assemble(wanted(system_prompt="You help."), Material(), count)
     assert (context.text, context.sections) == ("You help.\n\n", ())
