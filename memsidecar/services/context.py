@@ -106,13 +106,17 @@ class BuildContext:
 
     async def _recalled(self, wanted: Wanted, found: _Remembered) -> None:
         question, patience = wanted.question, _patience()
+        # The session has sections of its own.
+        tiers = (question.tiers or frozenset(Tier)) - {Tier.SESSION}
+        if not tiers:
+            return
         deadlines = [question.soft_deadline] if question.soft_deadline is not None else []
         if patience is not None:
             deadlines.append(max(0.001, patience * _RECALL_SHARE))
         asked = replace(
             question,
-            # The session has sections of its own, and weak hits are told apart from those that were never found.
-            tiers=(question.tiers or frozenset(Tier)) - {Tier.SESSION},
+            tiers=tiers,
+            # Weak hits are told apart from those that were never found.
             min_score=0.0,
             soft_deadline=min(deadlines, default=None),
         )

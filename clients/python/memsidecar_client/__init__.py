@@ -6,13 +6,17 @@ Everything public is listed here; modules with an underscore may change in any r
 from memsidecar_client._blocking import Pages
 from memsidecar_client._blocking_client import Memsidecar, RecallStream, RememberStream, SessionHandle
 from memsidecar_client._client import AsyncMemsidecar
+from memsidecar_client._context_values import Context, ContextSection, Omission, SectionBudget
 from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
 from memsidecar_client._enums import (
+    ContextFormat,
+    ContextSectionKind,
     EpisodeOutcome,
     MemoryChange,
     MemoryKind,
     MemoryOrder,
     MemoryState,
+    OmissionReason,
     RememberAction,
     Role,
     Tier,
@@ -95,6 +99,10 @@ __all__ = [
     "Body",
     "Cancelled",
     "Conflict",
+    "Context",
+    "ContextFormat",
+    "ContextSection",
+    "ContextSectionKind",
     "DataLoss",
     "DeadlineExceeded",
     "Deleted",
@@ -123,6 +131,8 @@ __all__ = [
     "MemsidecarError",
     "Message",
     "NotFound",
+    "Omission",
+    "OmissionReason",
     "Outcome",
     "Pages",
     "PermissionDenied",
@@ -143,6 +153,7 @@ __all__ = [
     "Scope",
     "ScoreComponent",
     "ScratchEntry",
+    "SectionBudget",
     "ServerInfo",
     "Session",
     "SessionHandle",
