@@ -184,6 +184,7 @@ def _failed(found: _Remembered, outcome: TierOutcome, message: str) -> tuple[Tie
 def _size(wanted: Wanted, material: Material) -> int:
     return (
         len(wanted.system_prompt)
+        + len(wanted.question.text)
         + sum(len(memory.text) for memory in material.profile)
         + sum(len(hit.memory.text) for hit in material.hits)
         + sum(len(message.text) + 64 for message in material.messages)

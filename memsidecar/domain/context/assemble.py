@@ -40,7 +40,7 @@ class _Assembly:
     def __init__(self, wanted: Wanted, material: Material, count: Count) -> None:
         self._wanted, self._material, self._count = wanted, material, count
         self._renderer = _RENDERERS[wanted.format]
-        self._filling = Filling(self._renderer, count, wanted.cite)
+        self._filling = Filling(self._renderer, count, wanted.cite, wanted.max_tokens)
         in_order = sorted(material.messages, key=_seq) if Part.WINDOW in wanted.shares else []
         lead = next((at for at, m in enumerate(in_order) if m.role is not Role.SYSTEM), len(in_order))
         # The prompt that the session was started with comes first, as the request's does, and only once.
@@ -52,6 +52,7 @@ class _Assembly:
         self._candidates = [m for at, m in enumerate(self._messages) if at >= newest or stays(m)]
         self._hits = [of_memory(part_of(hit.memory), hit.memory, hit.score) for hit in material.hits]
         self._scratch = of_scratch(material.scratch)
+        self._said_twice: set[int] = set()
         self._extract = None
         if Part.SUMMARY in wanted.shares:
             spoken = [m for m in sorted(material.messages, key=_seq) if m.role in (Role.USER, Role.ASSISTANT)]
@@ -144,7 +145,10 @@ class _Assembly:
         question = self._wanted.question
         items, self._left_out = sorting(self._hits, question.min_score, question.filter.states)
         if self._extract is not None:
-            items[Part.SUMMARY] = self._extract.without(window.messages)
+            # A memory says it better than an excerpt: it can be cited.
+            quotable = self._extract.without(window.messages)
+            items[Part.SUMMARY] = [item for item in quotable if item.message and not sorting.has(item.message.text)]
+            self._said_twice = {_said(item) for item in quotable} - {_said(item) for item in items[Part.SUMMARY]}
         items[Part.SCRATCH] = self._scratch
         return {part: found for part, found in items.items() if part in self._wanted.shares}
 
@@ -185,11 +189,13 @@ class _Assembly:
             return found
         there = {message.seq for message in self._window.messages} | set(map(_said, composition.shown(Part.SUMMARY)))
         lost = set(map(_said, composition.dropped(Part.SUMMARY)))
-        for message in self._messages:
-            if message.seq not in there:
-                unasked = self._extract is not None and message.seq not in lost
-                found.append(Omission(Reason.LOW_SCORE if unasked else Reason.BUDGET, message_seq=message.seq))
-        return found
+        unseen = [message.seq for message in self._messages if message.seq not in there]
+        return [*found, *(Omission(self._reason(seq, lost), message_seq=seq) for seq in unseen)]
+
+    def _reason(self, seq: int, lost: set[int]) -> Reason:
+        if seq in self._said_twice:
+            return Reason.DUPLICATE
+        return Reason.LOW_SCORE if self._extract is not None and seq not in lost else Reason.BUDGET
 
 
 def _seq(message: Message) -> int:

@@ -61,6 +61,8 @@ class Filling:
     renderer: Renderer
     count: Count
     cited: bool
+    ceiling: int
+    """What costs more is not counted exactly."""
     _costs: dict[Item, int] = field(default_factory=dict)
     _messages: dict[int, Message] = field(default_factory=dict)
 
@@ -133,6 +135,8 @@ class Filling:
         return cost
 
     def _costed(self, message: Message) -> Message:
+        if message.token_count > self.ceiling:
+            return message
         costed = self._messages.get(message.seq)
         if costed is None:
             cost = self._cost(Item(Part.WINDOW, message.text, message=message), message.text)

@@ -11,6 +11,9 @@ from memsidecar.domain.memory import Episode, Kind, Memory, Outcome, Procedure, 
 from memsidecar.domain.session import Message, ScratchEntry
 from memsidecar.domain.text import normalise
 
+# Characters of a text that is made comparable: nobody says more than that twice in other spellings.
+_NORMALISED = 16_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
@@ -62,7 +65,11 @@ class Sorting:
     """Sorts hits into their sections; each content stands once in a context."""
 
     def __init__(self, profile: Iterable[Item], window: Iterable[Message]) -> None:
-        self._seen = {item.same for item in profile} | {normalise(m.text) for m in window if m.text}
+        self._seen = {item.same for item in profile} | {_same(message.text) for message in window if message.text}
+
+    def has(self, text: str) -> bool:
+        """Whether the context says this already."""
+        return _same(text) in self._seen
 
     def __call__(
         self, hits: Iterable[Item], min_score: float, states: frozenset[State]
@@ -81,6 +88,11 @@ class Sorting:
                 self._seen.add(item.same)
                 items[item.part].append(item)
         return items, omissions
+
+
+def _same(text: str) -> str:
+    """Equal for texts that say the same; long ones are compared as they are, which costs nothing."""
+    return normalise(text) if len(text) <= _NORMALISED else text
 
 
 def _is_disputed(item: Item) -> bool:

@@ -232,6 +232,25 @@ def test_the_session_before_its_window_is_quoted_in_order() -> None:
     assert not unquoted & {1, 3, 40, 69}
 
 
+def test_what_a_memory_says_is_not_quoted_from_the_session_too() -> None:
+    hits = (hit("e", Episode("Message 3 about the orders.", speaker="Ann")),)
+    context = assemble(wanted(), Material(hits=hits, messages=MESSAGES), count)
+    assert context.text.count("Message 3 about the orders.") == 1
+    assert next(o.reason for o in context.omissions if o.message_seq == 3) is Reason.DUPLICATE
+
+
+def test_a_message_far_too_long_is_not_even_counted() -> None:
+    counted: list[int] = []
+
+    def noting(text: str) -> int:
+        counted.append(len(text))
+        return count(text)
+
+    messages = (said(1, "word " * 50_000), *MESSAGES[1:])
+    assemble(wanted(question=asked("zebra")), Material(messages=messages), noting)
+    assert max(counted) < 5_000
+
+
 def test_a_long_message_is_quoted_where_it_says_something() -> None:
     long = "Filler words. " * 60 + "The zebra lives in Kenya. " + "More filler. " * 60
     messages = (said(1, long), *(said(seq, "Ok.") for seq in range(2, 40)))
