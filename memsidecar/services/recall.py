@@ -20,7 +20,6 @@ from memsidecar.services.search import Search
 
 # Hits whose speakers decide how far the answer can be relied on (`answer_confidence`).
 _CONFIDENCE_HITS = 10
-_SEARCHED = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD)
 
 
 @dataclass(slots=True)
@@ -112,7 +111,7 @@ class Recall:
             residents.append((one, analysis))
         if question.min_revision is not None and residents[0][0].resident.head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))
-        tiers = question.tiers or frozenset(_SEARCHED)
+        tiers = question.tiers or frozenset(Tier)
         now = question.time if question.time is not None else self._clock.now()
         return _Plan(question, residents, now, tiers, {})
 
@@ -154,7 +153,7 @@ class Recall:
             search.run(plan.tiers, vector)
             searches.append(search)
         elapsed = self._clock.monotonic() - started
-        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in _SEARCHED]
+        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in Tier]
         if not any(r.outcome is TierOutcome.OK for r in reports):
             failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
             if failed is not None:
@@ -183,6 +182,8 @@ class Recall:
                 Tier.VECTOR: "the query has no vector yet",
                 Tier.KEYWORD: "the query has no words to look for",
                 Tier.GRAPH: "the query names no known entity",
+                Tier.SESSION: "the query names no session",
+                Tier.RECENCY: "the query asks for something else than what is new",
             }
             return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, missing[tier])
         return TierReport(tier, TierOutcome.OK, found, elapsed)
