@@ -2,8 +2,8 @@
 
 There is no stored summary yet, and no model to write one. The rule picks, in this order: messages marked important
 (metadata `"importance"` above 0.8, or `"important": true`), those that share words with the question, rare words
-first, and the first message of the user, which says what the session is about. Of a long message it takes the stretch
-that shares most. Same messages, same question: same excerpts.
+first, and the first message of the user among those looked at, which says what it is about. Of a long message it takes
+the stretch that shares most. Same messages, same question: same excerpts.
 """
 
 from __future__ import annotations
