@@ -9,7 +9,8 @@ The rules:
 - a new role: "you are now", "from now on you", "act as a system/unrestricted ...", "pretend you are", "developer mode"
 - prying: "reveal/print/repeat ... system prompt / your instructions"
 - secrecy: "do not tell the user"
-- posing as a turn: special tokens of chat templates, "### System:", "system:" at the start of a line, our delimiters
+- posing as a turn: special tokens of chat templates, "### System:", "system:" at the start of a line ("assistant:" is not
+  one: transcripts of conversations are remembered), our delimiters
 - posing as a tool call: <tool_call>, <invoke name=, "tool_calls":, {"name": ..., "arguments": {
 - hidden text: characters of the Unicode tag block, which no reader sees and every model reads
 The first four also in Chinese (both scripts), Japanese, Korean, Spanish, French, German, Portuguese, Italian, Russian
@@ -69,9 +70,9 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
         r"|<(?:antml:)?(?:tool_?calls?|tool_use|function_?calls?|invoke|function)[\s>=]",
     ),
     (
-        ("#", "system", "assistant", "系统", "系統", "助手", "システム", "시스템"),
+        ("#", "system", "系统", "系統", "システム", "시스템"),
         r"(?m:^\s*#+\s*(?:system|instructions?|assistant|user|human|memory$|end of memory|系统|系統)\b)"
-        r"|(?m:^\W{0,4}(?:system|assistant|系统|系統|助手|システム|시스템)\W{0,3}[:：])",
+        r"|(?m:^\W{0,4}(?:system|系统|系統|システム|시스템)\W{0,3}[:：])",
     ),
     (
         ("tool_call", "function_call", "arguments", "functions."),

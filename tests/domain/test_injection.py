@@ -68,6 +68,7 @@ England \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f w
 Act as a team, he said
 Ella ignora las llamadas
 #hashtag party at #system76
+Assistant: How was your day?
 昨日の会議を忘れていました
 그는 전화를 무시했다""".split("\n")
 
