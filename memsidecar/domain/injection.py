@@ -9,12 +9,12 @@ The rules:
 - a new role: "you are now", "from now on you", "act as a system/unrestricted ...", "pretend you are", "developer mode"
 - prying: "reveal/print/repeat ... system prompt / your instructions"
 - secrecy: "do not tell the user"
-- posing as a turn: special tokens of chat templates, "### System:", "system:" at the start of a line ("assistant:" is not
-  one: transcripts of conversations are remembered), our delimiters
+- posing as a turn: special tokens of chat templates, "### System:", our delimiters, and "system:" at the start of a
+  line ("assistant:" is none: transcripts of conversations are remembered)
 - posing as a tool call: <tool_call>, <invoke name=, "tool_calls":, {"name": ..., "arguments": {
 - hidden text: characters of the Unicode tag block, which no reader sees and every model reads
-The first four also in Chinese (both scripts), Japanese, Korean, Spanish, French, German, Portuguese, Italian, Russian
-and Arabic.
+Overriding is known in Chinese (both scripts), Japanese, Korean, Spanish, French, German, Portuguese, Italian, Russian
+and Arabic too, a new role in most of them, secrecy and the system prompt in Chinese.
 """
 
 from __future__ import annotations
