@@ -39,6 +39,7 @@ from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Server, ServerSettings, Services
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
@@ -316,14 +317,17 @@ async def _services(
     purging = Purging(stores.ledger, hydration, residency, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
+    recall = Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT, usages, reranking)
+    sessions = Sessions(store, tokenizer, clock, ids)
     return Services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
         memories=memories,
-        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT, usages, reranking),
+        recall=recall,
         give_feedback=GiveFeedback(residency),
         usage_of=usages.of,
-        sessions=Sessions(store, tokenizer, clock, ids),
+        build_context=BuildContext(recall, residency, sessions, tokenizer, clock),
+        sessions=sessions,
         info=Info(
             ServerInfo(
                 version=__version__,

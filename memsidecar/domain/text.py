@@ -18,6 +18,11 @@ _OUTER = " \t.,;:!?\"'“”‘’()[]{}<>《》「」『』，。；：！？�
 _ZERO_WIDTH_JOINER = "\u200d"
 # Not marks by category, but written onto the letter before: joiners, half-width kana voice marks, Thai and Lao "am".
 _EXTENDING = frozenset("\u200c\u200d\uff9e\uff9f\u0e33\u0eb3")
+# Written before what they belong to: number signs and the reph of some scripts (Grapheme_Cluster_Break=Prepend).
+_PREPENDED = re.compile(
+    "[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3\U0001193f\U00011941"
+    "\U00011a3a\U00011a84-\U00011a89\U00011d46\U00011f02]"
+)
 _VIRAMA = 9  # the combining class of signs that join two consonants into one
 
 
@@ -52,6 +57,8 @@ def inside_character(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return False
     after, before = text[at], text[at - 1]
+    if not before.isascii() and _PREPENDED.match(before):
+        return unicodedata.category(after) != "Cc"
     if after.isascii():
         return before == "\r" and after == "\n"
     if unicodedata.category(after) in ("Mn", "Mc", "Me") or after in _EXTENDING:
@@ -102,7 +109,7 @@ def chunks(text: str, size: int, overlap: int) -> list[str]:
     while True:
         end = min(start + size, len(text))
         if end < len(text):
-            end = _cut(text, start + size // 2, end)
+            end = cut_place(text, start + size // 2, end)
         if end <= covered:
             # The overlap left no room for the next character that a reader sees: this piece begins without one.
             start = covered
@@ -114,7 +121,9 @@ def chunks(text: str, size: int, overlap: int) -> list[str]:
         start = _next_start(text, max(end - overlap, start + max(1, size // 4)), end)
 
 
-def _cut(text: str, earliest: int, latest: int) -> int:
+def cut_place(text: str, earliest: int, latest: int) -> int:
+    """Where to cut in `earliest` to `latest`: after the last sentence, else after the last word, else before the last
+    character as a reader sees them; at `latest`, inside one, only when none begins there."""
     ends = [match.end() for match in _CHUNK_END.finditer(text, earliest, latest)]
     if ends and not inside_character(text, ends[-1]):
         return ends[-1]

@@ -22,6 +22,7 @@ from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
+from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info
@@ -84,6 +85,7 @@ class Services:
     recall: Recall
     give_feedback: GiveFeedback
     usage_of: UsageOf
+    build_context: BuildContext
     sessions: Sessions
     info: Info
     health: Health
@@ -144,7 +146,14 @@ class Server:
         services, namespace = self._services, settings.default_namespace
         calls = Calls(self._admission, settings.token)
         memory = MemoryServicer(services.remember, services.memories, services.usage_of, namespace, services.now)
-        recall = RecallServicer(services.recall, services.give_feedback, services.usage_of, namespace, services.now)
+        recall = RecallServicer(
+            services.recall,
+            services.build_context,
+            services.give_feedback,
+            services.usage_of,
+            namespace,
+            services.now,
+        )
         sessions = SessionServicer(services.sessions, namespace)
         health = self._health.handler()
         data.add_generic_rpc_handlers(

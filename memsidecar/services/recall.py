@@ -209,6 +209,9 @@ class Recall:
                 Tier.VECTOR: "the query has no vector yet",
                 Tier.KEYWORD: "the query has no words to look for",
                 Tier.GRAPH: "the query names no known entity",
+                Tier.SESSION: "the query names no session",
+                Tier.RECENCY: "the query asks for something else than what is new",
+                Tier.RERANKER: "nothing to put in order",
             }
             return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, missing[tier])
         return TierReport(tier, TierOutcome.OK, found, elapsed)

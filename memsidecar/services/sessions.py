@@ -9,15 +9,19 @@ from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
-from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, DEFAULT_RESERVED_TOKENS, DEFAULT_TOKEN_BUDGET, cut_window
+from memsidecar.domain.window import (
+    DEFAULT_MAX_MESSAGES,
+    DEFAULT_RESERVED_TOKENS,
+    DEFAULT_TOKEN_BUDGET,
+    LOOK_BACK,
+    cut_window,
+)
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.sessions import Appended, SessionChange, SessionKey, SessionStore
 
 HOUR = 3600 * 1_000_000
 DEFAULT_TTL = HOUR
-# Newest messages that a window looks at for every message it may return: tool calls and results come in groups.
-LOOK_BACK = 4
 
 
 class Sessions:
@@ -102,14 +106,23 @@ class Sessions:
         reserved = reserved_tokens if reserved_tokens is not None else min(DEFAULT_RESERVED_TOKENS, context // 4)
         limit = max_messages or DEFAULT_MAX_MESSAGES
         encoding = self._tokenizer.resolve(tokenizer) if tokenizer else ""
-        session = await self._store.get(key)
-        newest = await self._store.newest(key, limit * LOOK_BACK)
-        pinned = await self._store.pinned(key)
+        session, messages = await self.conversation(key, limit * LOOK_BACK)
         if encoding and encoding != self._tokenizer.resolve(""):
-            newest = [replace(m, token_count=self._count(m, encoding)) for m in newest]
-            pinned = [replace(m, token_count=self._count(m, encoding)) for m in pinned]
-        window = cut_window(newest, pinned, max(0, context - reserved), limit)
+            messages = self.recounted(messages, encoding)
+        window = cut_window(messages, (), max(0, context - reserved), limit)
         return replace(window, omitted=max(0, session.last_seq - len(window.messages)))
+
+    async def conversation(self, key: SessionKey, look_back: int) -> tuple[Session, Sequence[Message]]:
+        """The session, and what a window is cut from: the newest messages and all that must stay. Raises NotFound."""
+        session = await self._store.get(key)
+        newest = await self._store.newest(key, look_back)
+        pinned = await self._store.pinned(key)
+        present = {message.seq for message in newest}
+        return session, [*(message for message in pinned if message.seq not in present), *newest]
+
+    def recounted(self, messages: Sequence[Message], encoding: str) -> Sequence[Message]:
+        """The messages with their tokens in another encoding; takes a while for long ones."""
+        return [replace(message, token_count=self._count(message, encoding)) for message in messages]
 
     async def set_scratch(
         self, key: SessionKey, writes: Sequence[ScratchWrite], ttl: int | None, request: Request

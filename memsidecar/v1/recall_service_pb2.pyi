@@ -284,7 +284,7 @@ class RecallOptions(google.protobuf.message.Message):
     ONLY_NAMED_TIME_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     max_hits: builtins.int
-    """Default 10; more than 200 is 200."""
+    """Default 10, and 30 in BuildContext; more than 200 is 200."""
     min_score: builtins.float
     """0 to 1. Weaker hits are left out."""
     include_explanations: builtins.bool
@@ -816,7 +816,7 @@ class BuildContextRequest(google.protobuf.message.Message):
     SYSTEM_PROMPT_FIELD_NUMBER: builtins.int
     RECALLED_AS_SYSTEM_FIELD_NUMBER: builtins.int
     max_tokens: builtins.int
-    """Default 4,096."""
+    """Default 4,096; at most 262,144."""
     tokenizer: builtins.str
     """A model or an encoding; default as in GetWindow."""
     format: global___ContextFormat.ValueType

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memsidecar.domain.context.assemble import assemble
+from memsidecar.domain.context.values import Built, Material, Wanted
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
@@ -18,6 +20,7 @@ from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Sessi
 from memsidecar.domain.usage import NO_USAGE, Usage
 from memsidecar.ports.sessions import Appended, SessionKey
 from memsidecar.server.app import Services
+from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info, ServerInfo
@@ -68,6 +71,7 @@ class World:
             FakeRecall(self),
             FakeFeedback(self),
             lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
+            FakeBuildContext(self),
             FakeSessions(self),
             FakeInfo(),
             FakeHealth(self),
@@ -203,6 +207,21 @@ class FakeFeedback(GiveFeedback):
     async def __call__(self, scope: Scope, judged: Sequence[Judged], request: Request) -> int:
         await self.world.step("feedback", scope, tuple(judged), request)
         return 9
+
+
+class FakeBuildContext(BuildContext):
+    """The real assembly, over what the world holds."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def __call__(self, wanted: Wanted) -> Built:
+        await self.world.step("context", wanted)
+        recalled = await FakeRecall(self.world).once(wanted.question)
+        material = Material((), recalled.hits, tuple(self.world.messages), tuple(self.world.scratch.values()))
+        context = assemble(wanted, material, lambda text: len(text.split()))
+        partition = wanted.question.scope.partition
+        return Built(context, recalled.reports, recalled.degraded, partition, recalled.revision)
 
 
 class FakeSessions(Sessions):

@@ -57,6 +57,8 @@ _VALID: dict[str, dict[str, Any]] = {
     "RecallOnceRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
     "FeedbackItem": {"memory": MEMORY, "kind": 1},
     "FeedbackRequest": {"scope": {"user": "ann"}, "items": [{"memory": MEMORY, "kind": 1}]},
+    "BuildContextRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
+    "SectionBudget": {"kind": 3},
     "GetSessionRequest": {"name": SESSION},
     "ListSessionsRequest": {"scope": {"user": "ann"}},
     "UpdateSessionRequest": {"session": {"name": SESSION, "labels": {"a": "b"}}},
@@ -78,6 +80,8 @@ _REFERENCES = re.compile(
 # that holds for whatever the mask (here: what is set) does not name.
 _IGNORED = re.compile(
     r"(^|\.)(message_count|last_seq|seq)$|session\.token_count$"
+    # A negative limit leaves the section out.
+    r"|^sections\[0\]\.max_tokens$"
     r"|^memory\.(name|scope|state|create_time|supersede_time|update_time|delete_time|purge_time|provenance|etag|access_count|last_access_time|usefulness)\b.*@update"
     r"|^memory\.(entity\.discovered|episode\.follows)@update"
 )

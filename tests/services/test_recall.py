@@ -61,6 +61,8 @@ async def test_without_the_embedder_the_other_tiers_answer(stack: Stack) -> None
         Tier.VECTOR: TierOutcome.UNAVAILABLE,
         Tier.KEYWORD: TierOutcome.OK,
         Tier.GRAPH: TierOutcome.SKIPPED,
+        Tier.SESSION: TierOutcome.SKIPPED,
+        Tier.RECENCY: TierOutcome.SKIPPED,
     }
 
 

@@ -6,14 +6,18 @@ Everything public is listed here; modules with an underscore may change in any r
 from memsidecar_client._blocking import Pages
 from memsidecar_client._blocking_client import Memsidecar, RecallStream, RememberStream, SessionHandle
 from memsidecar_client._client import AsyncMemsidecar
+from memsidecar_client._context_values import Context, ContextSection, Omission, SectionBudget
 from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
 from memsidecar_client._enums import (
+    ContextFormat,
+    ContextSectionKind,
     EpisodeOutcome,
     FeedbackKind,
     MemoryChange,
     MemoryKind,
     MemoryOrder,
     MemoryState,
+    OmissionReason,
     RememberAction,
     Role,
     Tier,
@@ -99,6 +103,10 @@ __all__ = [
     "Body",
     "Cancelled",
     "Conflict",
+    "Context",
+    "ContextFormat",
+    "ContextSection",
+    "ContextSectionKind",
     "DataLoss",
     "DeadlineExceeded",
     "Deleted",
@@ -130,6 +138,8 @@ __all__ = [
     "MessageFound",
     "MessageHit",
     "NotFound",
+    "Omission",
+    "OmissionReason",
     "Outcome",
     "Pages",
     "PermissionDenied",
@@ -151,6 +161,7 @@ __all__ = [
     "Scope",
     "ScoreComponent",
     "ScratchEntry",
+    "SectionBudget",
     "ServerInfo",
     "Session",
     "SessionHandle",

@@ -159,5 +159,7 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
     feedback = blocking(AsyncMemsidecar.feedback)
     recall_stream = opening(AsyncMemsidecar.recall_stream, RecallStream)
 
+    build_context = blocking(AsyncMemsidecar.build_context)
+
     session = opening(AsyncMemsidecar.session, SessionHandle)
     list_sessions = opening(AsyncMemsidecar.list_sessions, Pages)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from memsidecar_client._connection import Connection
+from memsidecar_client._contexts import ContextCalls
 from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
 from memsidecar_client._info_values import ServerInfo
 from memsidecar_client._memories import MemoryCalls
@@ -22,7 +23,7 @@ from memsidecar_client._times import from_duration
 from memsidecar_client.v1 import info_service_pb2, session_service_pb2
 
 
-class AsyncMemsidecar(RememberCalls, MemoryCalls, RecallCalls):
+class AsyncMemsidecar(RememberCalls, MemoryCalls, RecallCalls, ContextCalls):
     """A client of one memsidecar, for asyncio. Makes no call and opens nothing until it is used.
 
     `target` is a gRPC target: `unix:///path/to/socket` or `host:port`. `namespace`, `user` and `agent` are the scope

@@ -133,3 +133,34 @@ class Role(OpenEnum):
     USER = 2
     ASSISTANT = 3
     TOOL = 4
+
+
+class ContextFormat(OpenEnum):
+    """How a context is rendered; unspecified is Markdown."""
+
+    UNSPECIFIED = 0
+    MARKDOWN = 1
+    XML = 2
+    MESSAGES = 3
+
+
+class ContextSectionKind(OpenEnum):
+    """A part of a context. They come in this order: profile, facts, episodes, summary, scratch, window."""
+
+    UNSPECIFIED = 0
+    PROFILE = 1
+    SUMMARY = 2
+    FACTS = 3
+    EPISODES = 4
+    SCRATCH = 5
+    WINDOW = 6
+
+
+class OmissionReason(OpenEnum):
+    """Why something is not in a context."""
+
+    UNSPECIFIED = 0
+    BUDGET = 1
+    DUPLICATE = 2
+    LOW_SCORE = 3
+    DISPUTED = 4

@@ -18,6 +18,7 @@ from memsidecar_client._recall_values import (
     TierReport,
 )
 from memsidecar_client._session_mapping import message_from_proto
+from memsidecar_client._session_values import Session
 from memsidecar_client._times import from_duration, from_timestamp, to_duration, to_timestamp
 from memsidecar_client.v1 import memory_pb2, recall_service_pb2, scope_pb2
 
@@ -27,7 +28,7 @@ def query_to_proto(
     embedding: Vector | None,
     entities: Iterable[str],
     time: datetime | None,
-    conversation: str = "",
+    conversation: str | Session = "",
     time_zone: str = "",
 ) -> recall_service_pb2.Query:
     return recall_service_pb2.Query(
@@ -35,7 +36,7 @@ def query_to_proto(
         embedding=embedding_to_proto(embedding),
         entities=entities,
         time=to_timestamp(time),
-        session=conversation,
+        session=conversation.name if isinstance(conversation, Session) else conversation,
         time_zone=time_zone,
     )
 

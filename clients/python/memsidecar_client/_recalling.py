@@ -20,6 +20,7 @@ from memsidecar_client._recall_mapping import (
 )
 from memsidecar_client._recall_stream import AsyncRecallStream
 from memsidecar_client._recall_values import RecallResult
+from memsidecar_client._session_values import Session
 from memsidecar_client.v1.recall_service_pb2 import FeedbackRequest, RecallOnceRequest, RecallRequest
 
 
@@ -41,7 +42,7 @@ class RecallCalls(Connected):
         min_revision: str = "",
         explain: bool = False,
         include_shared: bool = False,
-        conversation: str = "",
+        conversation: str | Session = "",
         time_zone: str = "",
         valid_at: datetime | None = None,
         known_at: datetime | None = None,
@@ -63,9 +64,9 @@ class RecallCalls(Connected):
         `soft_deadline` runs out the answer holds what is there. `min_revision` is the revision of a write that must be
         seen.
 
-        `conversation` is the resource name of the session that is going on: its last turns make "and where is that?"
-        searchable, and its messages are looked through. `time_zone` (IANA) is for "last Monday". `valid_at` asks what
-        was true then, `known_at` what was known then. `profile` and `weights` choose another ranking; `diversity` (0
+        `conversation` is the session that is going on, by value or resource name: its last turns make "and where is
+        that?" searchable, and its messages are looked through. `time_zone` (IANA) is for "last Monday". `valid_at` asks
+        what was true then, `known_at` what was known then. `profile` and `weights` choose another ranking; `diversity` (0
         to 1) spreads the hits; `adaptive` lets the question decide how many there are, up to `max_hits`;
         `only_named_time` leaves out memories of another time than the question names. `page_token` is
         `next_page_token` of the page before, with all else equal.
@@ -136,7 +137,7 @@ class RecallCalls(Connected):
         min_revision: str = "",
         explain: bool = False,
         include_shared: bool = False,
-        conversation: str = "",
+        conversation: str | Session = "",
         time_zone: str = "",
         valid_at: datetime | None = None,
         known_at: datetime | None = None,

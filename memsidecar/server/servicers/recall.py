@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, cast
 
-from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.recall import Hit, MessageHit, Question, Recalled
 from memsidecar.domain.revision import revision_token
+from memsidecar.server.mapping.context import context_response, read_wanted
 from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.mapping.names import read_scope
 from memsidecar.server.mapping.question import next_page_token, read_feedback, read_question
@@ -22,6 +22,7 @@ from memsidecar.server.mapping.recall import (
 )
 from memsidecar.server.servicers.writes import request_of
 from memsidecar.server.validation import Violations, check
+from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.recall import Recall
 from memsidecar.v1 import recall_service_pb2 as pb
@@ -31,12 +32,14 @@ class RecallServicer:
     def __init__(
         self,
         recall: Recall,
+        build_context: BuildContext,
         give_feedback: GiveFeedback,
         usage_of: UsageOf,
         default_namespace: str,
         now: Callable[[], int],
     ) -> None:
-        self._recall, self._give_feedback, self._usage_of = recall, give_feedback, usage_of
+        self._recall, self._build_context = recall, build_context
+        self._give_feedback, self._usage_of = give_feedback, usage_of
         self._default_namespace = default_namespace
         self._now = now
 
@@ -71,6 +74,13 @@ class RecallServicer:
                         set_report(response.tier_report, event)
                         yield response
 
+    async def BuildContext(self, request: pb.BuildContextRequest) -> pb.BuildContextResponse:  # noqa: N802
+        violations = Violations(check(request))
+        violations.raise_any()
+        wanted = read_wanted(request, read_scope(request.scope, self._default_namespace), violations)
+        violations.raise_any()
+        return context_response(await self._build_context(wanted))
+
     async def Feedback(self, request: pb.FeedbackRequest) -> pb.FeedbackResponse:  # noqa: N802
         violations = Violations(check(request))
         violations.raise_any()
@@ -81,10 +91,6 @@ class RecallServicer:
         response = pb.FeedbackResponse()
         response.revision.token = revision_token(scope.partition, revision)
         return response
-
-    async def BuildContext(self, request: pb.BuildContextRequest) -> pb.BuildContextResponse:  # noqa: N802
-        Violations(check(request)).raise_any()
-        raise SidecarError("contexts are not built on this branch")
 
     def _question(self, request: pb.RecallRequest | pb.RecallOnceRequest) -> Question:
         violations = Violations(check(request))

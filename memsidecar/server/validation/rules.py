@@ -98,6 +98,13 @@ def not_negative(value: int) -> Found:
     return None if value >= 0 else [("", "must not be negative")]
 
 
+def whole(high: int) -> Rule:
+    def rule(value: int) -> Found:
+        return None if 0 <= value <= high else [("", f"must be from 0 to {high:,}")]
+
+    return rule
+
+
 def anything(value: object) -> Found:
     """For what cannot be wrong: booleans, and integers that are output only."""
     return None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memsidecar.domain import limits
+from memsidecar.domain.context.values import DEFAULT_TOKENS
 from memsidecar.server.validation.rules import (
     Rule,
     Violation,
@@ -22,6 +23,7 @@ from memsidecar.server.validation.rules import (
     time_zone,
     vector,
     weights,
+    whole,
 )
 
 _TEXT = text(limits.MAX_TEXT_BYTES)
@@ -69,6 +71,12 @@ _FIELDS: dict[str, Rule] = {
     "RecallOptions.diversity": _UNIT,
     "RecallOptions.profile": _ID,
     "RecallOptions.weights": weights,
+    "BuildContextRequest.max_tokens": whole(limits.MAX_CONTEXT_TOKENS),
+    "BuildContextRequest.tokenizer": _ID,
+    "BuildContextRequest.system_prompt": _TEXT,
+    "SectionBudget.min_tokens": whole(limits.MAX_CONTEXT_TOKENS),
+    "SectionBudget.max_tokens": anything,
+    "SectionBudget.weight": between(0, 1000),
     "Session.labels": labels,
     "Session.message_count": anything,
     "Session.token_count": anything,
@@ -123,6 +131,8 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "RecallOnceRequest": ("query",),
     "FeedbackRequest": ("items",),
     "FeedbackItem": ("memory", "kind"),
+    "BuildContextRequest": ("query",),
+    "SectionBudget": ("kind",),
     "GetSessionRequest": ("name",),
     "UpdateSessionRequest": ("session",),
     "EndSessionRequest": ("name",),
@@ -184,6 +194,24 @@ def _feedback(request: Any) -> list[Violation]:
     return found
 
 
+def _section(section: Any) -> list[Violation]:
+    over = 0 < section.max_tokens < section.min_tokens
+    return [("min_tokens", "is more than max_tokens")] if over else []
+
+
+def _context(request: Any) -> list[Violation]:
+    found: list[Violation] = []
+    seen: set[int] = set()
+    for index, section in enumerate(request.sections):
+        if section.kind in seen:
+            found.append((f"sections[{index}].kind", "stands twice in the request"))
+        seen.add(section.kind)
+    least = sum(section.min_tokens for section in request.sections if section.max_tokens >= 0)
+    if least > (request.max_tokens or DEFAULT_TOKENS) > 0 and not found:
+        found.append(("sections", "have minima that are together more than max_tokens"))
+    return found
+
+
 def _message(message: Any) -> list[Violation]:
     found: list[Violation] = []
     if message.role == 4 and not message.tool_call_id:
@@ -215,6 +243,8 @@ _CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
     "Provenance": _provenance,
     "Query": _query,
     "FeedbackRequest": _feedback,
+    "SectionBudget": _section,
+    "BuildContextRequest": _context,
     "Message": _message,
     "ScratchEntry": _entry,
 }

@@ -18,7 +18,8 @@ PACKAGE = Path(memsidecar_client.__file__).parent
 
 PUBLIC = """
 AlreadyExists Appended AsyncMemsidecar AsyncPages AsyncRecallStream AsyncRememberStream AsyncSession Body
-Cancelled Conflict DEFAULT_TARGET DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
+Cancelled Conflict Context ContextFormat ContextSection ContextSectionKind Omission OmissionReason SectionBudget
+DEFAULT_TARGET DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
 EpisodeOutcome Explanation Fact FailedPrecondition FeedbackKind Filter Hit HitFound Internal InvalidArgument Item
 ItemResult JsonValue Memory MemoryChange MemoryKind MemoryOrder MemoryRevision MemoryState MemsidecarError
 Memsidecar Message MessageFound MessageHit NotFound Outcome Pages PermissionDenied Preference Procedure Provenance
@@ -51,6 +52,9 @@ ENUMS: dict[str, Any] = {
     "Tier": recall_service_pb2.Tier,
     "TierOutcome": recall_service_pb2.TierOutcome,
     "FeedbackKind": recall_service_pb2.FeedbackKind,
+    "ContextFormat": recall_service_pb2.ContextFormat,
+    "ContextSectionKind": recall_service_pb2.ContextSectionKind,
+    "OmissionReason": recall_service_pb2.OmissionReason,
     "Role": session_service_pb2.MessageRole,
 }
 
