@@ -66,8 +66,8 @@ class RecallCalls(Connected):
 
         `conversation` is the session that is going on, by value or resource name: its last turns make "and where is
         that?" searchable, and its messages are looked through. `time_zone` (IANA) is for "last Monday". `valid_at` asks
-        what was true then, `known_at` what was known then. `profile` and `weights` choose another ranking; `diversity` (0
-        to 1) spreads the hits; `adaptive` lets the question decide how many there are, up to `max_hits`;
+        what was true then, `known_at` what was known then. `profile` and `weights` choose another ranking; `diversity`
+        (0 to 1) spreads the hits; `adaptive` lets the question decide how many there are, up to `max_hits`;
         `only_named_time` leaves out memories of another time than the question names. `page_token` is
         `next_page_token` of the page before, with all else equal.
         """
