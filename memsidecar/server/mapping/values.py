@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -67,8 +68,9 @@ def read_vectors(embedding: memory_pb2.Embedding, path: str, violations: Violati
     """One row of unit length, or a violation of `path`."""
     numbers = np.array(embedding.values, dtype=np.float64)
     # In float64 the squares of any float32 numbers have a finite sum, so this finds just NaN, infinity and zero.
-    norm = float(np.sqrt(numbers @ numbers))
-    if not 0.0 < norm < np.inf:
+    # Not `@`: it lets another thread have the interpreter each time, and waits to have it back.
+    norm = math.sqrt(np.add.reduce(numbers * numbers))
+    if not 0.0 < norm < math.inf:
         violations.add(f"{path}.values", "must be finite numbers that are not all 0")
         return None
     return Vectors(embedding.model, (numbers / norm).astype(np.float32).reshape(1, -1))
