@@ -172,17 +172,18 @@ class Preparing:
         prepared = []
         turn = Turn()
         for draft, vectors in zip(drafts, given, strict=True):
-            prepared.append(await self.read(draft.body, vectors))
+            read = await self.read(draft.body)
+            prepared.append(Prepared(read.mentions, read.text, read.terms, vectors))
             await turn.give()
         return prepared
 
-    async def read(self, body: Body, vectors: Vectors | None = None) -> Prepared:
+    async def read(self, body: Body) -> Prepared:
         """The names and the tokens of a text; never holds the loop for long."""
         text = indexed_text(body)
         if len(text) > (INLINE_ASCII if text.isascii() else INLINE_CHARS):
-            return await asyncio.to_thread(_read, body, text, vectors)
-        return _read(body, text, vectors)
+            return await asyncio.to_thread(_read, body, text)
+        return _read(body, text)
 
 
-def _read(body: Body, text: str, vectors: Vectors | None) -> Prepared:
-    return Prepared(find_mentions(embedded_text(body)), text, tokens(text), vectors)
+def _read(body: Body, text: str) -> Prepared:
+    return Prepared(find_mentions(embedded_text(body)), text, tokens(text))
