@@ -64,7 +64,9 @@ def create(
                 mentions[entity_id] = None
     body = draft.body
     if isinstance(body, Episode) and draft.session:
-        body = replace(body, follows=decision.view.last_episode(draft.session) or "")
+        follows = decision.view.last_episode(draft.session) or ""
+        if follows != body.follows:
+            body = replace(body, follows=follows)
     memory = Memory(
         id=memory_id,
         scope=Scope(decision.partition.namespace, decision.partition.user, draft.agent, draft.session),

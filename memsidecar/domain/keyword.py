@@ -54,8 +54,12 @@ class KeywordIndex:
         self._total_length += length
         head = row << _COUNT_BITS
         postings = self._postings
-        for term, count in Counter(terms).items():
-            entry = head | min(count, _MAX_COUNT)
+        # Most texts repeat no word, and a counter costs more than a dictionary.
+        counts = dict.fromkeys(terms, 1)
+        if len(counts) != len(terms):
+            counts = Counter(terms)
+        for term, count in counts.items():
+            entry = head | (count if count < _MAX_COUNT else _MAX_COUNT)
             known = postings.get(term)
             if known is None:
                 postings[term] = array("I", (entry,))
@@ -63,7 +67,7 @@ class KeywordIndex:
                 known.append(entry)
             else:
                 known.insert(bisect_left(known, entry), entry)
-            self._entries += 1
+        self._entries += len(counts)
 
     def remove(self, row: int, terms: Sequence[str]) -> None:
         """Take out a row that was added with these terms: no trace of them stays, here or in a dump."""

@@ -8,11 +8,11 @@ import unicodedata
 # Han, kana and hangul: scripts in which words are not separated by spaces (hangul is, but names are written both ways).
 HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 CJK = HAN + "\u3041-\u30fa\u30fc-\u30ff\uac00-\ud7af"
-_SPACE = re.compile(r"\s+")
 _SPACE_IN_CJK = re.compile(rf"(?<=[{CJK}]) (?=[{CJK}])")
 _CHUNK_END = re.compile(r"(?:[.!?](?=\s)|[。！？；\n])\s*")
 # Symbols (emoji among them), their modifiers, and what cannot be seen. Marks stay: in many scripts they are vowels.
 _NOT_IN_KEYS = frozenset(("So", "Sk", "Me", "Cf", "Cc"))
+_NOT_IN_ASCII_KEYS = {code: None for code in range(128) if unicodedata.category(chr(code)) in _NOT_IN_KEYS}
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _OUTER = " \t.,;:!?\"'“”‘’()[]{}<>《》「」『』，。；：！？、"
 _ZERO_WIDTH_JOINER = "\u200d"
@@ -29,10 +29,10 @@ _VIRAMA = 9  # the combining class of signs that join two consonants into one
 def normalise(text: str) -> str:
     """NFKC, case-folded, white space collapsed: two texts that a reader would call the same become equal."""
     if text.isascii():
-        return _SPACE.sub(" ", text.casefold()).strip()
+        return _spaced(text.casefold())
     folded = unicodedata.normalize("NFKC", text).casefold()
     # Folding case may leave characters that compose again.
-    return _SPACE.sub(" ", unicodedata.normalize("NFKC", folded).casefold()).strip()
+    return _spaced(unicodedata.normalize("NFKC", folded).casefold())
 
 
 def entity_key(name: str) -> str:
@@ -40,15 +40,21 @@ def entity_key(name: str) -> str:
 
     Spaces between CJK characters are dropped, so that two spellings of one name meet. May be empty ("🙂").
     """
-    if not name.isascii():
-        name = _SELECTORS.sub("", unicodedata.normalize("NFKC", _SPACE.sub(" ", name)))
-    kept = (c for c in _SPACE.sub(" ", name) if c.isalnum() or unicodedata.category(c) not in _NOT_IN_KEYS)
+    if name.isascii():
+        return normalise(_spaced(name).translate(_NOT_IN_ASCII_KEYS)).strip(_OUTER)
+    name = _SELECTORS.sub("", unicodedata.normalize("NFKC", _spaced(name)))
+    kept = (c for c in _spaced(name) if c.isalnum() or unicodedata.category(c) not in _NOT_IN_KEYS)
     return _SPACE_IN_CJK.sub("", normalise("".join(kept)).strip(_OUTER))
 
 
 def display_name(name: str) -> str:
     """A name for showing: white space, also newlines and tabs, collapsed."""
-    return _SPACE.sub(" ", name).strip()
+    return _spaced(name)
+
+
+def _spaced(text: str) -> str:
+    """White space collapsed, none at the ends."""
+    return " ".join(text.split())
 
 
 def inside_character(text: str, at: int) -> bool:

@@ -55,6 +55,11 @@ _CONTRACTED = frozenset(("s", "t", "d", "m", "ll", "re", "ve"))
 def tokens(text: str) -> list[str]:
     """The index terms of a text, repeats kept, stop words left out."""
     words: list[str] = []
+    if text.isascii() and "'" not in text:
+        # Nearly every text, at half the price.
+        found = _ASCII_TOKEN.findall(text.lower())
+        words = [token[:_LONGEST_WORD] for token in found if token not in STOP_WORDS]
+        return _STEMMER.stemWords(words)  # type: ignore[no-any-return]
     for token in _runs(text):
         if token.isascii() or not _IS_UNSPACED.match(token):
             words.append(token)

@@ -74,7 +74,8 @@ def read_vectors(embedding: memory_pb2.Embedding, path: str, violations: Violati
     """One row of unit length, or a violation of `path`."""
     numbers = _numbers(embedding).astype(np.float64)
     # In float64 the squares of any float32 numbers have a finite sum, so this finds just NaN, infinity and zero.
-    squared = float(numbers.dot(numbers))
+    # Not `@`: it lets another thread have the interpreter each time, and waits to have it back.
+    squared = float(np.add.reduce(numbers * numbers))
     if not 0.0 < squared < math.inf:
         violations.add(f"{path}.values", "must be finite numbers that are not all 0")
         return None
