@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -10,11 +11,16 @@ from tests.benchmarks.store import Store
 
 
 class Plan:
-    """`sizes` are partitions of the shared store, smallest first; `middle` is the one most are measured on."""
+    """`sizes` are partitions of the shared store, smallest first; `middle` is the one most are measured on.
 
-    def __init__(self, folder: Path, quick: bool) -> None:
+    `systems` are those to compare, all when there are none; their environments are in `cache`.
+    """
+
+    def __init__(self, folder: Path, quick: bool, systems: Sequence[str] = (), cache: Path | None = None) -> None:
         self.folder = folder
         self.quick = quick
+        self.systems = systems
+        self.cache = cache
         self.sizes = (500, 2_000, 10_000) if quick else (1_000, 10_000, 100_000)
         self.middle = self.sizes[1]
         self.rounds = 300 if quick else 3_000

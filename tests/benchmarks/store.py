@@ -18,7 +18,7 @@ from tests.benchmarks.serve import ECHO
 from tests.sidecar import Sidecar
 
 SETTINGS = {"embedding.provider": "client", "embedding.dimensions": str(DIMENSIONS)}
-_QUICK_TO_RECONNECT = (
+QUICK_TO_RECONNECT = (
     ("grpc.initial_reconnect_backoff_ms", 20),
     ("grpc.min_reconnect_backoff_ms", 20),
     ("grpc.max_reconnect_backoff_ms", 20),
@@ -42,7 +42,7 @@ class Store:
         self._connect()
 
     def _connect(self) -> None:
-        self.channel = grpc.insecure_channel(self.sidecar.target, options=_QUICK_TO_RECONNECT)
+        self.channel = grpc.insecure_channel(self.sidecar.target, options=QUICK_TO_RECONNECT)
         self.memories: Any = memory_service_pb2_grpc.MemoryServiceStub(self.channel)
         self.recalls: Any = recall_service_pb2_grpc.RecallServiceStub(self.channel)
         self.echo: Any = self.channel.unary_unary(ECHO)
@@ -84,16 +84,9 @@ class Store:
         self._blocks += count
         return first
 
-    def rest(self, patience: float = 300.0) -> None:
-        """Wait until the process does nothing by itself: indexes built, graph caught up, snapshots written."""
-        process = self.process
-        process.cpu_percent()
-        quiet, until = 0.0, time.monotonic() + patience
-        while quiet < _AT_REST_SECONDS:
-            if time.monotonic() > until:
-                raise RuntimeError(f"the sidecar is still busy after {patience} s")
-            time.sleep(0.25)
-            quiet = quiet + 0.25 if process.cpu_percent() < _AT_REST_PERCENT else 0.0
+    def rest(self, patience: float = 300.0) -> float:
+        """`at_rest` of the process under test."""
+        return at_rest(self.process, patience)
 
     def resident_bytes(self) -> tuple[int, int]:
         """(RSS, PSS) of the process itself; its private Redis-protocol server holds sessions only."""
@@ -119,6 +112,21 @@ class Store:
     def close(self) -> None:
         self.channel.close()
         self.sidecar.close()
+
+
+def at_rest(process: psutil.Process, patience: float = 300.0) -> float:
+    """Wait until it does nothing by itself: indexes built, graph caught up, snapshots written; the seconds that took.
+
+    Raises RuntimeError when it is still busy after `patience` seconds.
+    """
+    process.cpu_percent()
+    started, quiet = time.monotonic(), 0.0
+    while quiet < _AT_REST_SECONDS:
+        if time.monotonic() > started + patience:
+            raise RuntimeError(f"the sidecar is still busy after {patience} s")
+        time.sleep(0.25)
+        quiet = quiet + 0.25 if process.cpu_percent() < _AT_REST_PERCENT else 0.0
+    return max(0.0, time.monotonic() - started - quiet)
 
 
 def _stored(response: Any) -> int:
