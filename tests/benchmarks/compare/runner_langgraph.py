@@ -35,7 +35,7 @@ class LangGraphRunner:
             folder.mkdir(exist_ok=True)
             self._store = self._closing.enter_context(
                 SqliteStore.from_conn_string(
-                    str(folder / "store.db"), index={"dims": 384, "embed": self._vectors, "fields": ["text"]}
+                    str(folder / "store.db"), index={"dims": 384, "embed": self._vectors, "text_fields": ["text"]}
                 )
             )
             self._store.setup()

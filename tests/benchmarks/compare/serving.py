@@ -162,7 +162,9 @@ def _search(runner: Runner, mode: str, questions: Sequence[Question], limit: flo
 def _questions(data: Path) -> list[Question]:
     vectors = np.load(data / "questions.npy")
     with (data / "questions.jsonl").open(encoding="utf-8") as lines:
-        return [Question(*json.loads(line), vector) for line, vector in zip(lines, vectors, strict=True)]
+        return [
+            Question(user, text, vector) for (user, text), vector in zip(map(json.loads, lines), vectors, strict=True)
+        ]
 
 
 def _batches(data: Path) -> Iterator[tuple[str, list[str], Vectors]]:
