@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.benchmarks import ingest, recall, remember
+from tests.benchmarks import ingest, load, recall, remember, scale
 from tests.benchmarks.compare.comparison import comparison
 from tests.benchmarks.compare.systems import SYSTEMS
 from tests.benchmarks.machine import describe
@@ -22,13 +22,16 @@ BENCHMARKS: Mapping[str, Callable[[Plan], Iterator[Result]]] = {
     "recall": recall.against_echo,
     "growth": recall.growth,
     "under-writes": recall.under_writes,
+    "load": load.under_load,
     "remember": remember.against_commit,
     "writers": remember.by_many,
     "start": ingest.start,
     "compare": comparison,
+    "scale-users": scale.many_users,
+    "scale-shared": scale.one_partition,
 }
-# Only when asked for: it installs other people's packages and takes an hour.
-ASKED_FOR = frozenset({"compare"})
+# Only when asked for: they take an hour each, and `compare` installs other people's packages.
+ASKED_FOR = frozenset({"compare", "scale-users", "scale-shared"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--systems", nargs="+", metavar="NAME", choices=[s.name for s in SYSTEMS], default=[], help="compare these only"
     )
     parser.add_argument("--cache", type=Path, help="where the compared systems' environments are kept")
+    parser.add_argument("--memories", type=int, default=0, metavar="N", help="how many to store for the scale-* ones")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what scale-* store is kept, to go on with")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="memsidecar-bench-", dir=arguments.dir) as name:
         folder = Path(name)
@@ -52,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{key}: {value}")
         print()
         results = []
-        plan = Plan(folder, arguments.quick, arguments.systems, arguments.cache)
+        plan = _plan(folder, arguments)
         try:
             for benchmark in BENCHMARKS:
                 if benchmark in arguments.only:
@@ -67,6 +72,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     missed = sum(result.verdict == "FAIL" for result in results)
     print(f"\n{len(results)} numbers, {missed} targets missed")
     return 1 if arguments.check and missed else 0
+
+
+def _plan(folder: Path, arguments: argparse.Namespace) -> Plan:
+    if arguments.keep is not None:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    given = (arguments.systems, arguments.cache, arguments.memories, arguments.keep)
+    return Plan(folder, arguments.quick, *given)
 
 
 def _print(result: Result) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,14 +13,26 @@ from tests.benchmarks.store import Store
 class Plan:
     """`sizes` are partitions of the shared store, smallest first; `middle` is the one most are measured on.
 
-    `systems` are those to compare, all when there are none; their environments are in `cache`.
+    `systems` are those to compare, all when there are none; their environments are in `cache`. `memories` is how many
+    are stored to see what scale does; `kept` is where those stay for a later run to go on with.
     """
 
-    def __init__(self, folder: Path, quick: bool, systems: Sequence[str] = (), cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        quick: bool,
+        systems: Sequence[str] = (),
+        cache: Path | None = None,
+        memories: int = 0,
+        kept: Path | None = None,
+    ) -> None:
         self.folder = folder
         self.quick = quick
         self.systems = systems
         self.cache = cache
+        self.memories = memories or (20_000 if quick else 1_000_000)
+        self.kept = kept
+        self.questions = 200 if quick else 2_000
         self.sizes = (500, 2_000, 10_000) if quick else (1_000, 10_000, 100_000)
         self.middle = self.sizes[1]
         self.rounds = 300 if quick else 3_000
@@ -37,10 +49,14 @@ class Plan:
         """The store of recalls and of the start: kept, filled when first needed."""
         return self.new_store("shared")
 
-    def new_store(self, name: str) -> Store:
-        store = Store(self.folder, name, self.data)
+    def new_store(self, name: str, settings: Mapping[str, str] | None = None, keep: bool = False) -> Store:
+        """With `keep`, in the folder that is kept, if there is one."""
+        store = Store(self.folder_of(keep), name, self.data, settings)
         self._stores.append(store)
         return store
+
+    def folder_of(self, keep: bool) -> Path:
+        return self.kept if keep and self.kept is not None else self.folder
 
     def close(self) -> None:
         for store in self._stores:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import psutil
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tqdm import tqdm
 
-from memsidecar.v1 import memory_service_pb2_grpc, recall_service_pb2_grpc
+from memsidecar.v1 import memory_service_pb2, memory_service_pb2_grpc, recall_service_pb2_grpc
 from tests.benchmarks.dataset import BATCH, DIMENSIONS, Dataset, batches
 from tests.benchmarks.serve import ECHO
 from tests.sidecar import Sidecar
@@ -33,8 +34,8 @@ _IN_FLIGHT = 2
 class Store:
     """A running sidecar on a data directory of its own, with partitions of given sizes made when first asked for."""
 
-    def __init__(self, folder: Path, name: str, data: Dataset) -> None:
-        self.sidecar = Sidecar(folder / name, SETTINGS, module="tests.benchmarks.serve")
+    def __init__(self, folder: Path, name: str, data: Dataset, settings: Mapping[str, str] | None = None) -> None:
+        self.sidecar = Sidecar(folder / name, SETTINGS | dict(settings or {}), module="tests.benchmarks.serve")
         self.data = data
         self._sizes: dict[int, str] = {}
         self._blocks = 0
@@ -65,18 +66,23 @@ class Store:
     def ingest(self, user: str, memories: int) -> float:
         """Store new memories in batches of 256 and wait for the upkeep; the seconds of the calls alone."""
         first = self.take_blocks(-(-memories // BATCH))
-        waiting: deque[Any] = deque()
         started = time.perf_counter()
         with tqdm(total=memories, desc=f"storing {memories:,}", unit=" memories", leave=False, disable=None) as bar:
-            for request in batches(self.data, user, first, memories):
-                waiting.append(self.memories.BatchRemember.future(request))
-                if len(waiting) >= _IN_FLIGHT:
-                    bar.update(_stored(waiting.popleft().result()))
-            while waiting:
-                bar.update(_stored(waiting.popleft().result()))
+            for stored in self.send(batches(self.data, user, first, memories)):
+                bar.update(stored)
         elapsed = time.perf_counter() - started
         self.rest()
         return elapsed
+
+    def send(self, requests: Iterable[memory_service_pb2.BatchRememberRequest]) -> Iterator[int]:
+        """Store one batch after the other, the next one being made meanwhile; yields how many memories each stored."""
+        waiting: deque[Any] = deque()
+        for request in requests:
+            waiting.append(self.memories.BatchRemember.future(request))
+            if len(waiting) >= _IN_FLIGHT:
+                yield _stored(waiting.popleft().result())
+        while waiting:
+            yield _stored(waiting.popleft().result())
 
     def take_blocks(self, count: int) -> int:
         """The first of so many blocks of the data set that nothing else uses."""
@@ -121,11 +127,13 @@ def at_rest(process: psutil.Process, patience: float = 300.0) -> float:
     """
     process.cpu_percent()
     started, quiet = time.monotonic(), 0.0
-    while quiet < _AT_REST_SECONDS:
-        if time.monotonic() > started + patience:
-            raise RuntimeError(f"the sidecar is still busy after {patience} s")
-        time.sleep(0.25)
-        quiet = quiet + 0.25 if process.cpu_percent() < _AT_REST_PERCENT else 0.0
+    with tqdm(desc="waiting for its upkeep", bar_format="{desc} {elapsed}", leave=False, disable=None) as bar:
+        while quiet < _AT_REST_SECONDS:
+            if time.monotonic() > started + patience:
+                raise RuntimeError(f"the sidecar is still busy after {patience} s")
+            time.sleep(0.25)
+            bar.update()
+            quiet = quiet + 0.25 if process.cpu_percent() < _AT_REST_PERCENT else 0.0
     return max(0.0, time.monotonic() - started - quiet)
 
 
