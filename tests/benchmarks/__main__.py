@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--systems", nargs="+", metavar="NAME", choices=[s.name for s in SYSTEMS], default=[], help="compare these only"
     )
     parser.add_argument("--cache", type=Path, help="where the compared systems' environments are kept")
+    parser.add_argument("--budget", type=float, default=0.0, metavar="SECONDS", help="for each to store a scenario")
     parser.add_argument("--memories", type=int, default=0, metavar="N", help="how many to store for the scale-* ones")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what scale-* store is kept, to go on with")
     arguments = parser.parse_args(argv)
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _plan(folder: Path, arguments: argparse.Namespace) -> Plan:
     if arguments.keep is not None:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-    given = (arguments.systems, arguments.cache, arguments.memories, arguments.keep)
+    given = (arguments.systems, arguments.cache, arguments.memories, arguments.keep, arguments.budget)
     return Plan(folder, arguments.quick, *given)
 
 

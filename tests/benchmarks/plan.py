@@ -13,7 +13,8 @@ from tests.benchmarks.store import Store
 class Plan:
     """`sizes` are partitions of the shared store, smallest first; `middle` is the one most are measured on.
 
-    `systems` are those to compare, all when there are none; their environments are in `cache`. `memories` is how many
+    `systems` are those to compare, all when there are none; their environments are in `cache`, and each has
+    `budget` seconds to store a scenario (0: the usual). `memories` is how many
     are stored to see what scale does; `kept` is where those stay for a later run to go on with.
     """
 
@@ -25,6 +26,7 @@ class Plan:
         cache: Path | None = None,
         memories: int = 0,
         kept: Path | None = None,
+        budget: float = 0.0,
     ) -> None:
         self.folder = folder
         self.quick = quick
@@ -32,6 +34,7 @@ class Plan:
         self.cache = cache
         self.memories = memories or (20_000 if quick else 1_000_000)
         self.kept = kept
+        self.budget = budget
         self.questions = 200 if quick else 2_000
         self.sizes = (500, 2_000, 10_000) if quick else (1_000, 10_000, 100_000)
         self.middle = self.sizes[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tests.benchmarks.compare.contest import Standing, Terms, compete
@@ -14,7 +14,7 @@ from tests.benchmarks.compare.workload import Scenario, write_workload
 from tests.benchmarks.measuring import Result
 from tests.benchmarks.plan import Plan
 
-FULL = Terms(questions=500, checked=50, ingest_budget=600.0, search_budget=60.0, restarts=3)
+FULL = Terms(questions=500, checked=50, ingest_budget=300.0, search_budget=60.0, restarts=3)
 QUICK = Terms(questions=60, checked=20, ingest_budget=30.0, search_budget=10.0, restarts=1)
 _SCENARIOS = (Scenario(1, 1_000), Scenario(1, 10_000), Scenario(1, 100_000), Scenario(1_000, 100))
 _QUICK_SCENARIOS = (Scenario(1, 1_000), Scenario(20, 100))
@@ -24,7 +24,10 @@ def comparison(plan: Plan) -> Iterator[Result]:
     """A line for each number that is compared, and the table of all."""
     scenarios = _QUICK_SCENARIOS if plan.quick else _SCENARIOS
     chosen = [system for system in SYSTEMS if not plan.systems or system.name in plan.systems]
-    yield from compare(plan, chosen, scenarios, QUICK if plan.quick else FULL)
+    terms = QUICK if plan.quick else FULL
+    if plan.budget:
+        terms = replace(terms, ingest_budget=plan.budget)
+    yield from compare(plan, chosen, scenarios, terms)
 
 
 def compare(plan: Plan, systems: Sequence[System], scenarios: Sequence[Scenario], terms: Terms) -> Iterator[Result]:
