@@ -13,9 +13,9 @@ from tests.benchmarks.store import Store
 class Plan:
     """`sizes` are partitions of the shared store, smallest first; `middle` is the one most are measured on.
 
-    `systems` are those to compare, all when there are none; their environments are in `cache`, and each has
-    `budget` seconds to store a scenario (0: the usual). `memories` is how many
-    are stored to see what scale does; `kept` is where those stay for a later run to go on with.
+    For the comparison: `systems` are its names (none: all), `cache` holds their environments, `budget` is how many
+    seconds each has to store a scenario (0: the usual). For scale: `memories` is how many are stored, `kept` is where
+    they stay, for a later run to go on with.
     """
 
     def __init__(
