@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from tests.benchmarks.compare.contestant import Contestant, TooSlow
+from tests.benchmarks.compare.contestant import Contestant, GaveUp
 from tests.benchmarks.compare.systems import Mode, System
 from tests.benchmarks.compare.workload import Workload
 from tests.benchmarks.measuring import Samples, samples
@@ -71,16 +71,23 @@ def compete(workload: Workload, pythons: Mapping[System, Path], folder: Path, te
         for system, standing in standings.items():
             if system.keeps and not standing.gave_up:
                 with closing(Contestant(system, pythons[system], folder / system.name, workload.folder)) as contestant:
-                    standing.first_answers.append(contestant.first_answer(system.modes[0].name, terms.ingest_budget))
+                    _start_again(contestant, standing, terms)
     return list(standings.values())
+
+
+def _start_again(contestant: Contestant, standing: Standing, terms: Terms) -> None:
+    try:
+        standing.first_answers.append(contestant.first_answer(contestant.system.modes[0].name, terms.ingest_budget))
+    except GaveUp as reason:
+        standing.gave_up = str(reason)
 
 
 def _store(contestant: Contestant, standing: Standing, memories: int, terms: Terms) -> None:
     try:
         standing.versions = contestant.open()
         report = contestant.ingest(terms.ingest_budget)
-    except TooSlow as slow:
-        standing.gave_up = str(slow)
+    except GaveUp as reason:
+        standing.gave_up = str(reason)
         return
     standing.stored, standing.ingest_seconds = int(report["stored"]), report["seconds"]
     standing.settling_seconds = report["settling"]
@@ -122,8 +129,8 @@ def _search(
         return []
     try:
         return contestant.search(mode.name, questions, budget)
-    except TooSlow as slow:
-        standing.gave_up = str(slow)
+    except GaveUp as reason:
+        standing.gave_up = str(reason)
         return []
 
 
@@ -135,8 +142,8 @@ def _check_all(
     for contestant, mode in _modes(running, standings):
         try:
             hits = contestant.hits(mode.name, range(terms.checked), terms.search_budget)
-        except TooSlow as slow:
-            standings[contestant.system].gave_up = str(slow)
+        except GaveUp as reason:
+            standings[contestant.system].gave_up = str(reason)
             continue
         shares = [len(wanted & set(texts)) / len(wanted) for wanted, texts in zip(truth[mode.own], hits, strict=True)]
         standings[contestant.system].found[mode.name] = float(np.mean(shares))

@@ -123,7 +123,7 @@ def _peak_cell(standing: Standing) -> Cell:
 def _restart_cell(standing: Standing) -> Cell:
     taken = sorted(standing.first_answers)
     value = taken[len(taken) // 2] if taken else None
-    text = "keeps nothing" if not standing.system.keeps else "" if value is None else f"{value:.2f}"
+    text = "keeps nothing" if not standing.system.keeps else standing.gave_up if value is None else f"{value:.2f}"
     return Cell(_label(standing), standing.system is OURS, value, text)
 
 
