@@ -160,11 +160,12 @@ def _bad(field: FieldDescriptor, name: str, root: Message) -> Iterator[tuple[str
     update = isinstance(root, memory_service_pb2.UpdateMemoryRequest)
     ignored = bool(_IGNORED.search(name) or (update and _IGNORED.search(name + "@update")))
     kind: Any = field.message_type.full_name if field.message_type is not None else ""
-    if _is_map(field) and field.message_type.fields_by_name["value"].cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
+    entry: Any = field.message_type
+    if _is_map(field) and entry.fields_by_name["value"].cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
         yield "many weights", True, {str(i): 1.0 for i in range(70)}
         yield "unknown weight", True, {"k": 1.0}
-        for bad in (float("nan"), float("inf"), -1.0, 1e38):
-            yield f"weight {bad}", True, {"keyword": bad}
+        for weight in (float("nan"), float("inf"), -1.0, 1e38):
+            yield f"weight {weight}", True, {"keyword": weight}
     elif _is_map(field):
         yield "many labels", True, {str(i): "v" for i in range(70)}
         yield "huge label", True, {"k": _HUGE}
