@@ -30,7 +30,7 @@ from memsidecar.config import Config
 from memsidecar.domain.errors import InvalidField, StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.finding import Finding
-from memsidecar.domain.ranking import Profile
+from memsidecar.domain.profile import Profile
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.sessions import SessionStore

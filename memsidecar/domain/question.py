@@ -1,4 +1,4 @@
-"""What a question is about: its words, and the names in it."""
+"""What a question is about: its words, the names and dates in it, and what kind of answer it is after."""
 
 from __future__ import annotations
 
@@ -6,33 +6,43 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from memsidecar.domain.cues import NO_CUES, Cues, read_cues
+from memsidecar.domain.dates import Span
 from memsidecar.domain.mentions import find_mentions
 from memsidecar.domain.text import CJK, entity_key, normalise
 from memsidecar.domain.tokens import LETTER, query_tokens
+from memsidecar.domain.traits import ROLES
 
 _WORD = re.compile(rf"{LETTER}+(?:['’-]{LETTER}+)*")
 _CJK_NAME = re.compile(rf"[{CJK}]+")
 _POSSESSIVE = re.compile(r"['’]s$")
-# Speakers that are roles, not names: "user" in a question is a word.
-ROLES = frozenset({"", "user", "assistant", "system", "tool"})
 # Words of a name's run that are looked up; a question of a page is not matched word by word for ever.
 _MAX_WORDS = 400
 _LONGEST_NAME = 4
+# Characters of a name in a script without spaces, and of the question that is searched for such names.
+_LONGEST_TOGETHER = 12
+_MAX_TOGETHER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """`terms` for the keyword index, `entities` (ids) it names, `people`: speakers it names, and the text for the
-    embedder, names of speakers taken out (an embedder matches a name with turns that address that person)."""
+    """`terms` for the keyword index, `entities` (ids) it names, `people`: speakers it names, `times` it names, its
+    `cues`, and the text for the embedder, names of speakers taken out (an embedder matches a name with turns that
+    address that person)."""
 
     terms: tuple[str, ...]
     entities: tuple[str, ...]
     people: tuple[str, ...]
     embed_text: str
+    cues: Cues = NO_CUES
+    times: tuple[Span, ...] = ()
 
 
-def analyse(text: str, entity_names: Mapping[str, str], speakers: Mapping[str, str]) -> Analysis:
-    """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names."""
+def analyse(
+    text: str, entity_names: Mapping[str, str], speakers: Mapping[str, str], times: tuple[Span, ...] = ()
+) -> Analysis:
+    """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names;
+    `times` are those that the text names."""
     people = _people(text, speakers)
     # Who speaks is known from the turns; that a turn names them says little.
     spoken_of = {entity_key(person) for person in people}
@@ -41,6 +51,8 @@ def analyse(text: str, entity_names: Mapping[str, str], speakers: Mapping[str, s
         entities=_entities(text, entity_names, spoken_of),
         people=people,
         embed_text=_without(text, people),
+        cues=read_cues(text),
+        times=times,
     )
 
 
@@ -68,7 +80,23 @@ def _entities(text: str, names: Mapping[str, str], left_out: Collection[str]) ->
     if not names:
         return ()
     keys = dict.fromkeys((*_runs(text), *(entity_key(mention.name) for mention in find_mentions(text))))
+    if not text.isascii():
+        keys.update(dict.fromkeys(_written_together(text, names)))
     return tuple(dict.fromkeys(names[key] for key in keys if key in names and key not in left_out))
+
+
+def _written_together(text: str, names: Mapping[str, str]) -> Iterator[str]:
+    """Names inside runs of characters without spaces, the longest at each place. One character alone is a part of many
+    words."""
+    for run in _CJK_NAME.findall(entity_key(text)[:_MAX_TOGETHER]):
+        start = 0
+        while start < len(run) - 1:
+            for end in range(min(len(run), start + _LONGEST_TOGETHER), start + 1, -1):
+                if run[start:end] in names:
+                    yield run[start:end]
+                    start = end - 1
+                    break
+            start += 1
 
 
 def _without(text: str, people: Collection[str]) -> str:

@@ -8,7 +8,9 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from memsidecar.domain.events import Vectors
+from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.memory import Kind, Memory, State
+from memsidecar.domain.profile import Profile
 from memsidecar.domain.scope import Partition, Scope
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -58,6 +60,7 @@ class Question:
     """What to recall. At least one of text, embedding and entities is there.
 
     `entities` are entity ids of the scope's partition. `soft_deadline` is in seconds. `tiers` empty means all.
+    `profile` holds the weights of the ranking, None for those of the namespace.
     """
 
     scope: Scope
@@ -73,6 +76,7 @@ class Question:
     min_revision: int | None = None
     explain: bool = False
     include_shared: bool = False
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,8 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory. `score` is 0 to 1; `components` and `path` (entity names) only when asked for."""
+    """A recalled memory. `score` is 0 to 1 and comparable within one recall; `confidence`, 0 to 1, is how likely it is
+    that the memory bears on the question. `components` and `path` (entity names) only when asked for."""
 
     partition: Partition
     memory: Memory
@@ -95,6 +100,7 @@ class Hit:
     tier: Tier
     components: tuple[Component, ...] = ()
     path: tuple[str, ...] = ()
+    confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +116,14 @@ class TierReport:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole."""
+    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole, and the `grounds`
+    that it is worked out from."""
 
     hits: tuple[Hit, ...]
     reports: tuple[TierReport, ...]
     revision: int
     confidence: float
+    grounds: Grounds = NO_GROUNDS
 
     @property
     def degraded(self) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+from memsidecar.domain.confidence import answer_confidence
+from memsidecar.domain.dates import Span, explicit_dates
 from memsidecar.domain.errors import ModelUnavailable, RevisionUnknown
 from memsidecar.domain.events import Matrix
+from memsidecar.domain.grounds import NO_GROUNDS
+from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis, analyse
-from memsidecar.domain.ranking import Profile, answer_confidence
 from memsidecar.domain.recall import Hit, Question, Recalled, Tier, TierOutcome, TierReport
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
@@ -18,8 +22,11 @@ from memsidecar.services.preparing import Space
 from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.search import Search
 
-# Hits whose speakers decide how far the answer can be relied on (`answer_confidence`).
-_CONFIDENCE_HITS = 10
+Times = Callable[[str, int], tuple[Span, ...]]
+"""The times that a text names, seen from a moment."""
+
+
+_NO_PROFILES: Mapping[str, Profile] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -28,7 +35,9 @@ class _Plan:
 
     question: Question
     residents: list[tuple[Loaded, Analysis]]
+    profile: Profile
     now: int
+    deadline: float | None
     tiers: frozenset[Tier]
     reports: dict[Tier, TierReport]
 
@@ -42,9 +51,12 @@ class Recall:
         clock: Clock,
         profile: Profile,
         model_timeout: float,
+        profiles: Mapping[str, Profile] = _NO_PROFILES,
+        times: Times = explicit_dates,
     ) -> None:
+        """`profiles` are those of namespaces that have another one than `profile`."""
         self._residency, self._space, self._backlog, self._clock = residency, space, backlog, clock
-        self._profile, self._model_timeout = profile, model_timeout
+        self._profile, self._model_timeout, self._profiles, self._times = profile, model_timeout, profiles, times
 
     async def once(self, question: Question) -> Recalled:
         """The best hits over all tiers. A tier that fails or runs out of time is reported, not an error.
@@ -94,6 +106,7 @@ class Recall:
         yield answer
 
     async def _plan(self, question: Question) -> _Plan:
+        started = self._clock.monotonic()
         if question.embedding is not None:
             question = replace(question, embedding=self._space.check(question.embedding))
         scope = question.scope
@@ -102,18 +115,23 @@ class Recall:
             partitions.append(Scope(scope.namespace).partition)
         loaded = [await self._residency.get(partition) for partition in partitions]
         await _at_rest(loaded)
+        now = question.time if question.time is not None else self._clock.now()
+        times = self._times(question.text, now) if question.text else ()
         residents = []
         for one in loaded:
             resident = one.resident
             if resident.due:
                 self._backlog.notice(resident.partition)
-            analysis = analyse(question.text, resident.lookup.names(), resident.speakers())
+            analysis = analyse(question.text, resident.lookup.names(), resident.speakers(), times)
             residents.append((one, analysis))
         if question.min_revision is not None and residents[0][0].resident.head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))
         tiers = question.tiers or frozenset(Tier)
-        now = question.time if question.time is not None else self._clock.now()
-        return _Plan(question, residents, now, tiers, {})
+        profile = question.profile or self._profiles.get(scope.namespace, self._profile)
+        if profile.spread != self._profile.spread:
+            profile = replace(profile, spread=self._profile.spread)  # the embedder's, whoever chose the weights
+        deadline = None if question.soft_deadline is None else started + question.soft_deadline
+        return _Plan(question, residents, profile, now, deadline, tiers, {})
 
     async def _vector(self, plan: _Plan) -> Matrix | None:
         """The question's vector; None, with a report, when the tier cannot answer."""
@@ -147,44 +165,43 @@ class Recall:
     def _answer(self, plan: _Plan, vector: Matrix | None) -> Recalled:
         question = plan.question
         searches = []
-        started = self._clock.monotonic()
         for loaded, analysis in plan.residents:
-            search = Search(loaded.resident, question, analysis, self._profile, plan.now)
-            search.run(plan.tiers, vector)
+            search = Search(loaded.resident, question, analysis, plan.profile, plan.now, self._clock.monotonic)
+            search.run(plan.tiers, vector, plan.deadline)
             searches.append(search)
-        elapsed = self._clock.monotonic() - started
-        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in Tier]
+        reports = [_report(plan, tier, searches) for tier in Tier]
         if not any(r.outcome is TierOutcome.OK for r in reports):
             failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
             if failed is not None:
                 raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
         ranked = sorted(
-            (item for index, search in enumerate(searches) for item in search.best(index)),
+            (item for index, search in enumerate(searches) for item in search.best(index, question.max_hits)),
             key=lambda item: item[:3],
         )[: question.max_hits]
-        hits = tuple(searches[index].hit(candidate) for _, index, _, candidate in ranked)
-        named = None
-        if len(plan.residents[0][1].people) == 1:
-            named = [searches[index].said_by_named(c) for _, index, _, c in ranked[:_CONFIDENCE_HITS]]
-        confidence = answer_confidence([h.score for h in hits[:_CONFIDENCE_HITS]], named)
-        return Recalled(hits, tuple(reports), plan.residents[0][0].resident.head.revision, confidence)
+        best = -ranked[0][0] if ranked else 0.0
+        hits = tuple(searches[index].hit(candidate, best) for _, index, _, candidate in ranked)
+        # Partitions share one question: the one that the best hit is from has the answer, or none has.
+        grounds = searches[ranked[0][1]].grounds if ranked else NO_GROUNDS
+        confidence = answer_confidence(grounds) if ranked else 0.0
+        return Recalled(hits, tuple(reports), plan.residents[0][0].resident.head.revision, confidence, grounds)
 
-    def _report(
-        self, plan: _Plan, tier: Tier, searches: list[Search], vector: Matrix | None, elapsed: float
-    ) -> TierReport:
-        if tier in plan.reports:
-            return plan.reports[tier]
-        if tier not in plan.tiers:
-            return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, "not asked for")
-        found = sum(search.found.get(tier, 0) for search in searches)
-        if not any(tier in search.found for search in searches):
-            missing = {
-                Tier.VECTOR: "the query has no vector yet",
-                Tier.KEYWORD: "the query has no words to look for",
-                Tier.GRAPH: "the query names no known entity",
-            }
-            return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, missing[tier])
-        return TierReport(tier, TierOutcome.OK, found, elapsed)
+
+def _report(plan: _Plan, tier: Tier, searches: list[Search]) -> TierReport:
+    """How a tier did over all partitions: the worst of what happened, the sum of what it brought."""
+    if tier in plan.reports:
+        return plan.reports[tier]
+    if tier not in plan.tiers:
+        return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, "not asked for")
+    parts = [search.reports[tier] for search in searches if tier in search.reports]
+    if not parts:
+        missing = {
+            Tier.VECTOR: "the query has no vector yet",
+            Tier.KEYWORD: "the query has no words to look for",
+            Tier.GRAPH: "the query names no known entity",
+        }
+        return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, missing[tier])
+    worst = max(parts, key=lambda part: part.outcome is not TierOutcome.OK)
+    return replace(worst, hit_count=sum(p.hit_count for p in parts), elapsed=sum(p.elapsed for p in parts))
 
 
 async def _at_rest(partitions: Iterable[Loaded]) -> None:
@@ -200,4 +217,4 @@ def _note(plan: _Plan, outcome: TierOutcome, elapsed: float, why: str) -> None:
 
 def _with_tiers(plan: _Plan, tiers: frozenset[Tier]) -> _Plan:
     """The same question to fewer tiers, with reports of its own."""
-    return _Plan(plan.question, plan.residents, plan.now, tiers, {})
+    return _Plan(plan.question, plan.residents, plan.profile, plan.now, plan.deadline, tiers, {})

@@ -12,7 +12,7 @@ from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
 from memsidecar.domain.memory import Episode, Fact, Memory
-from memsidecar.domain.ranking import Profile
+from memsidecar.domain.profile import Profile
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.traits import traits
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
 
 NEVER = np.iinfo(np.int64).max
 NO_ROW = -1
 
 # Name -> type. Times are microseconds; `agent`, `session` and `speaker` are interned strings (0 is the empty one);
-# `previous` and `following` are the rows of the neighbouring episodes of the session.
+# `previous` and `following` are the rows of the neighbouring episodes of the session; `traits` is a Trait;
+# `mentions` counts the entities that a row mentions, `chunks` its vectors (0: none yet), each up to the type's most.
 _TYPES: Mapping[str, type[np.generic]] = {
     "created": np.int64,
     "said": np.int64,
@@ -29,6 +31,9 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "speaker": np.int32,
     "previous": np.int32,
     "following": np.int32,
+    "chunks": np.uint16,
+    "traits": np.uint8,
+    "mentions": np.uint8,
     "live": np.bool_,
     "discovered": np.bool_,
     "recallable": np.bool_,
@@ -113,6 +118,8 @@ class Columns:
         a["session"][row] = self.sessions.number(memory.scope.session)
         a["discovered"][row] = entity and discovered
         a["recallable"][row] = memory.state in RECALLABLE_STATES and not discovered
+        a["traits"][row] = traits(memory.body)
+        a["mentions"][row] = min(len(memory.mentions), 255)
         if isinstance(memory.body, Episode):
             a["speaker"][row] = self.speakers.number(memory.body.speaker)
         if memory.expires_at is not None:
@@ -137,6 +144,9 @@ class Columns:
             a["previous"][following] = NO_ROW
         for name, array in a.items():
             array[row] = _FILL.get(name, 0)
+
+    def set_chunks(self, row: int, count: int) -> None:
+        self._arrays["chunks"][row] = min(count, 0xFFFF)
 
     def follow(self, row: int, previous: int) -> None:
         self._arrays["previous"][row] = previous
