@@ -20,26 +20,24 @@ from memsidecar.domain.ranking import Signals, Values
 # Candidates, best first by their own relevance, whose speakers count.
 _BEST = 10
 # Logit = bias + sum of weight x feature, in the order of `Grounds.features`.
-ANSWER_BIAS = 0.0
-ANSWER = (1.0, 0.5, 1.0, -1.0, 2.0)
+ANSWER_BIAS = -1.5
+ANSWER = (2.8, 2.4, -6.6, 3.4)
 # A hit: bias, of its score as a share of what a score can be, of its lead over the best hit (0 or less).
-HIT_BIAS = -3.0
-HIT = (6.0, 6.0)
+HIT_BIAS = -2.4
+HIT = (3.8, 13.7)
 
 
 def grounds(signals: Signals, own: Values) -> Grounds:
     """The grounds of candidates (one or more) with their own relevance: without what a speaker's name or neighbours
     gave them."""
     similarity = max(0.0, float(signals.cosine.max()))
-    keyword = min(1.0, float(signals.keyword.max()))
     if signals.speaker is None:
-        return Grounds(similarity, keyword)
+        return Grounds(similarity)
     named = signals.speaker > 0
     best = np.argpartition(-own, _BEST)[:_BEST] if len(own) > _BEST else np.arange(len(own))
     total = float(own[best].sum())
     return Grounds(
         similarity,
-        keyword,
         keyword_lead=_lead(signals.keyword, named),
         similarity_lead=_lead(signals.cosine, named),
         share=float(own[best][named[best]].sum()) / total - 0.5 if total > 0 else 0.0,

@@ -26,10 +26,11 @@ _ASSISTANT = re.compile(
     |[你您](?:上次|之前|刚才|曾经?)?(?:说|推荐|建议|提到|告诉|给|列|写)[^，。？！]{0,3}(?:过|了|的)""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A plural soon after the question word: "what books", "which of her paintings".
 _BROAD = re.compile(
-    r"""^(?:what|which)\s+(?:\S+\s+){0,2}?\w+s\b|^(?:what|which)\s(?:kind|type|sort)s?\b|^what\s(?:does|do|has|have)\b
-    |^where\shas\b|\bhow\s(?:many|often)\b|\bin\swhat\sways\b|\bboth\b
-    |哪些|什么(?:类型|种类|样)|多少次|几次|都有""",
+    r"""^(?:what|which)\s(?:(?!VERB\b)\S+\s){0,2}?(?!VERB\b)\w+s\b|^(?:what|which)\s(?:kind|type|sort)s?\b
+    |^what\s(?:do|has|have)\b|^where\shas\b|\bhow\s(?:many|often)\b|\bin\swhat\sways\b|\bboth\b
+    |哪些|什么(?:类型|种类|样)|多少次|几次|都有""".replace("VERB", "(?:is|was|are|were|does|do|did|has|have|had)"),
     re.IGNORECASE | re.VERBOSE,
 )
 

@@ -22,6 +22,8 @@ B = 0.75
 # few pasted pages would make every turn of a chat "short" and its length count for nothing. Of 20, 30, 40, 60 and the
 # mean, 40 is the best compromise of the developer samples (BEAM nDCG@10 44 -> 48, LoCoMo 58.0 -> 58.9).
 LENGTH = 40.0
+# A text that is longer counts as this long: a document is not to blame for all that else is in it.
+LONGEST = 800
 _FLAT, _SLOPE = np.float32(K1 * (1.0 - B)), np.float32(K1 * B / LENGTH)
 # A posting is a row and a term count in one 32-bit number: 16.7 million rows, counts up to 255.
 _COUNT_BITS = 8
@@ -117,7 +119,7 @@ class KeywordIndex:
             entries = np.frombuffer(known, dtype=np.uint32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + (_FLAT + _SLOPE * lengths[found])
+            saturation = counts + (_FLAT + _SLOPE * np.minimum(lengths[found], LONGEST))
             result[found] += np.float32(self.idf(term) / mass * (K1 + 1.0)) * counts / saturation
         return result
 
@@ -138,7 +140,7 @@ class KeywordIndex:
             weights = np.array([self.idf(term) / mass * (K1 + 1.0) for term, _ in part], dtype=np.float32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + (_FLAT + _SLOPE * lengths[found])
+            saturation = counts + (_FLAT + _SLOPE * np.minimum(lengths[found], LONGEST))
             each = np.repeat(weights, [len(known) for _, known in part]) * counts / saturation
             result += np.bincount(found, each, minlength=rows).astype(np.float32)
         return result

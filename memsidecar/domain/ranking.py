@@ -1,6 +1,6 @@
 """How candidates are ordered: one weighted sum, every term of it named, built in stages.
 
-    own         keyword * BM25 / (idf mass of the question) + similarity * (cosine - what many chunks give by chance)
+    own         keyword * BM25 / (idf mass of the question) + similarity * (cosine, less what chance gives)
     neighbours  + neighbour * (own of the turns before and after), between people
     session     + session * (the best of the session), between people
     bonuses     + speaker, date, entity, instruction, preference, - assistant
@@ -25,6 +25,8 @@ Values = NDArray[np.float32]
 Places = NDArray[np.intp]
 
 DAY = 24 * 3600 * 1_000_000
+# A text of MANY_CHUNKS loses all of its cosine at this `Profile.length`.
+_MOST_LENGTH = 0.4
 # Rows whose entities lead on to others.
 BEST = 5
 
@@ -33,9 +35,9 @@ BEST = 5
 class Signals:
     """The raw signals of candidate rows, one element each; None is a signal that no candidate has.
 
-    `chunks` is the natural logarithm of a text's number of chunks. `before` and `after` index the candidates, -1 for
-    none. `dialogue` says which rows belong to a talk between people, `assisted` which to one with an assistant, and
-    `session` which session a row belongs to.
+    `chunks` is the natural logarithm of a text's number of chunks, up to about 2. `before` and `after` index the
+    candidates, -1 for none. `dialogue` says which rows belong to a talk between people, `assisted` which to one with an
+    assistant, and `session` which session a row belongs to.
     """
 
     keyword: Values
@@ -139,10 +141,10 @@ def rank(
 
 
 def similarity(signals: Signals, profile: Profile) -> Values:
-    """The cosine, less what the best of many chunks is by chance; never below 0."""
+    """The cosine, less the share by which the best of many chunks is higher by chance; never below 0."""
     cosine = signals.cosine
     if signals.chunks is not None and profile.length:
-        cosine = cosine - signals.chunks * np.float32(profile.length)
+        cosine = cosine * (np.float32(1.0) - signals.chunks * np.float32(min(profile.length, _MOST_LENGTH)))
     return np.maximum(cosine, np.float32(0.0))
 
 

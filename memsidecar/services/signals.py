@@ -17,6 +17,9 @@ from memsidecar.services.resident import Chat, Resident
 from memsidecar.services.resident.columns import NO_ROW
 from memsidecar.services.sources import Found, RowNumbers
 
+# Beyond so many chunks a text is a document, and further ones take nothing from its cosine.
+MANY_CHUNKS = 8
+
 
 def with_neighbours(rows: RowNumbers, resident: Resident, mask: NDArray[np.bool_]) -> RowNumbers:
     """Sorted rows with the episodes before and after them, which share their relevance."""
@@ -100,7 +103,7 @@ def _of(chats: Any, kind: Chat) -> NDArray[np.bool_] | None:
 
 def _chunks(count: Any) -> Values | None:
     """Logarithms; None when no text has a second chunk."""
-    return np.log(np.maximum(count, 1)).astype(np.float32) if count.max(initial=0) > 1 else None
+    return np.log(np.clip(count, 1, MANY_CHUNKS)).astype(np.float32) if count.max(initial=0) > 1 else None
 
 
 def _having(traits: Any, trait: Trait) -> Values | None:

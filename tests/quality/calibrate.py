@@ -1,8 +1,9 @@
 """Fit the constants of confidence: python -m tests.quality.calibrate FILE... [--cache embeddings.db]
 
 Prints ANSWER_BIAS, ANSWER, HIT_BIAS and HIT for memsidecar/domain/confidence.py, with the AUROC that each set reaches
-when its fifth is predicted from the other four. Every set weighs the same, and so do answerable and unanswerable
-questions within it; sets whose questions are all answerable say nothing about answers and only take part in the hits.
+when its fifth is predicted from the other four. Every set weighs the same. For answers so do answerable and
+unanswerable questions within a set (how many there are is the benchmark's choice), and sets whose questions are all
+answerable take no part. A hit is right when it is among the annotated evidence.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Table:
     def add(self, name: str, features: tuple[float, ...], label: bool) -> None:
         self.rows.append((name, features, label))
 
-    def report(self, title: str, bias: str, name: str) -> None:
+    def report(self, title: str, bias: str, name: str, *, balanced: bool) -> None:
         sets = np.array([row[0] for row in self.rows])
         features = np.array([row[1] for row in self.rows], dtype=np.float64)
         labels = np.array([row[2] for row in self.rows], dtype=np.float64)
@@ -61,7 +62,7 @@ class Table:
         for one in set(sets.tolist()):
             for label in (0.0, 1.0):
                 part = (sets == one) & (labels == label)
-                weights[part] = 1 / max(1, part.sum())
+                weights[part] = 1 / max(1, part.sum() if balanced else (sets == one).sum())
         guesses = np.zeros(len(labels))
         folds = np.arange(len(labels)) % FOLDS
         for fold in range(FOLDS):
@@ -103,8 +104,8 @@ def main() -> int:
     arguments = parser.parse_args()
     arguments.cache.parent.mkdir(parents=True, exist_ok=True)
     answers, hits = asyncio.run(collect(arguments.data, arguments.cache))
-    answers.report("answers", "ANSWER_BIAS", "ANSWER")
-    hits.report("hits", "HIT_BIAS", "HIT")
+    answers.report("answers", "ANSWER_BIAS", "ANSWER", balanced=True)
+    hits.report("hits", "HIT_BIAS", "HIT", balanced=False)
     return 0
 
 

@@ -85,7 +85,7 @@ class InProcess:
         if inner is not None:
             kept = KeptEmbeddings(inner, self._cache)
             self._stack.push_async_callback(kept.close)
-            stores.space._embedder = kept  # type: ignore[assignment]
+            stores.space._embedder = kept
         tokenizer = QuicktokTokenizer(config.tokenizer)
         self._services = await bootstrap._services(config, stores, None, tokenizer, self._stack)  # type: ignore[arg-type]
         for sample, turns in tqdm(self.turns.items(), desc=self.name, unit="sample", disable=None):
