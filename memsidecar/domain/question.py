@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memsidecar.domain.cues import NO_CUES, Cues, read_cues
@@ -43,12 +43,13 @@ def analyse(
 ) -> Analysis:
     """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names;
     `times` are those that the text names."""
-    people = _people(text, speakers)
+    runs = _runs(text) if speakers or entity_names else []
+    people = _people(text, runs, speakers)
     # Who speaks is known from the turns; that a turn names them says little.
     spoken_of = {entity_key(person) for person in people}
     return Analysis(
         terms=tuple(query_tokens(text)),
-        entities=_entities(text, entity_names, spoken_of),
+        entities=_entities(text, runs, entity_names, spoken_of),
         people=people,
         embed_text=_without(text, people),
         cues=read_cues(text),
@@ -56,18 +57,25 @@ def analyse(
     )
 
 
-def _runs(text: str) -> Iterator[str]:
-    """Runs of one to four words, longest first at each place, as keys."""
+def _runs(text: str) -> list[str]:
+    """Runs of one to four words, longest first at each place, as keys, each once."""
     words = [_POSSESSIVE.sub("", w) for w in _WORD.findall(text)[:_MAX_WORDS]]
+    plain = text.isascii()
+    if plain:
+        # What `entity_key` makes of a word of ASCII letters and digits.
+        words = [w.lower().strip("'") for w in words]
+    found: dict[str, None] = {}
     for start in range(len(words)):
         for length in range(min(_LONGEST_NAME, len(words) - start), 0, -1):
-            yield entity_key(" ".join(words[start : start + length]))
+            run = " ".join(words[start : start + length])
+            found[run if plain else entity_key(run)] = None
+    return list(found)
 
 
-def _people(text: str, speakers: Mapping[str, str]) -> tuple[str, ...]:
+def _people(text: str, runs: Iterable[str], speakers: Mapping[str, str]) -> tuple[str, ...]:
     if not speakers:
         return ()
-    found = {speakers[run]: None for run in _runs(text) if run in speakers}
+    found = {speakers[run]: None for run in runs if run in speakers}
     # Scripts without spaces: a name is anywhere in a run of characters. One character alone is a part of many words.
     if not text.isascii():
         normal = entity_key(text)
@@ -76,10 +84,10 @@ def _people(text: str, speakers: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in found if normalise(name) not in ROLES)
 
 
-def _entities(text: str, names: Mapping[str, str], left_out: Collection[str]) -> tuple[str, ...]:
+def _entities(text: str, runs: Iterable[str], names: Mapping[str, str], left_out: Collection[str]) -> tuple[str, ...]:
     if not names:
         return ()
-    keys = dict.fromkeys((*_runs(text), *(entity_key(mention.name) for mention in find_mentions(text))))
+    keys = dict.fromkeys((*runs, *(entity_key(mention.name) for mention in find_mentions(text))))
     if not text.isascii():
         keys.update(dict.fromkeys(_written_together(text, names)))
     return tuple(dict.fromkeys(names[key] for key in keys if key in names and key not in left_out))

@@ -27,6 +27,7 @@ Places = NDArray[np.intp]
 DAY = 24 * 3600 * 1_000_000
 # A text of MANY_CHUNKS loses all of its cosine at this `Profile.length`.
 _MOST_LENGTH = 0.4
+_TIERS = {"similarity": Tier.VECTOR, "entity": Tier.GRAPH, "association": Tier.GRAPH, "keyword": Tier.KEYWORD}
 # Rows whose entities lead on to others.
 BEST = 5
 
@@ -92,6 +93,15 @@ class Scored:
         if abs(capped) > 1e-4:
             found.append(Component("cap", 1.0, capped, capped))
         return tuple(found)
+
+    def main_tier(self, index: int) -> Tier:
+        """The tier that contributed most to a candidate; of equal ones the first of vector, graph, keyword."""
+        parts = dict.fromkeys((Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD), 0.0)
+        for term in self.terms:
+            tier = _TIERS.get(term.name)
+            if tier is not None:
+                parts[tier] += float(term.raw[index]) * term.weight
+        return max(parts, key=parts.__getitem__)
 
 
 def rank(
@@ -175,18 +185,6 @@ def freshness(said: NDArray[np.int64], now: int, days: float) -> Values:
     """exp(-age / days): 1 for what was said now (or dates itself later), 1/e after `days`."""
     age = np.maximum(now - said, 0) / DAY
     return np.asarray(np.exp(-age / days), dtype=np.float32)
-
-
-def main_tiers(signals: Signals, scored: Scored) -> list[Tier]:
-    """The tier that contributed most to each candidate; of equal ones the first of vector, graph, keyword."""
-    parts = {t.name: t.raw * np.float32(t.weight) for t in scored.terms}
-    graph = sum(parts[name] for name in ("entity", "association") if name in parts)
-    nothing = np.zeros_like(signals.keyword)
-    stacked = np.stack([parts["similarity"], graph if not isinstance(graph, int) else nothing, parts["keyword"]])
-    return [_TIERS[place] for place in np.argmax(stacked, axis=0).tolist()]
-
-
-_TIERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD)
 
 
 def order(scores: Values, births: NDArray[np.int64], limit: int) -> Places:

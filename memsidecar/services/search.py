@@ -14,7 +14,7 @@ from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.memory import Entity, Memory
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
-from memsidecar.domain.ranking import Scored, Signals, main_tiers, order, rank
+from memsidecar.domain.ranking import Scored, Signals, order, rank
 from memsidecar.domain.recall import Hit, Question, Tier, TierReport
 from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
@@ -54,7 +54,6 @@ class Search:
         self._rows: RowNumbers = np.zeros(0, dtype=np.int64)
         self._scored: Scored | None = None
         self._signals: Signals | None = None
-        self._tiers: list[Tier] = []
         self._entities: tuple[str, ...] = ()
 
     def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None) -> None:
@@ -72,7 +71,7 @@ class Search:
             return
         if self._profile.freshness >= FRESH:
             parts.append(np.flatnonzero(mask)[-wanted:])
-        self._rows = with_neighbours(np.unique(np.concatenate(parts)), resident, mask)
+        self._rows = with_neighbours(np.concatenate(parts), resident, mask)
         if not len(self._rows):
             return
         self._signals = gather(resident, self._rows, analysis, self._entities, found, vector)
@@ -84,7 +83,6 @@ class Search:
             broad=analysis.cues.broad,
             associate=associations.share if associations is not None and associations.possible else None,
         )
-        self._tiers = main_tiers(self._signals, self._scored)
 
     def best(self, place: int, limit: int) -> list[Ranked]:
         """The best candidates of this partition, for a merge with those of others."""
@@ -107,7 +105,7 @@ class Search:
             self._resident.partition,
             memory if state is memory.state else replace(memory, state=state),
             score,
-            self._tiers[candidate],
+            self._scored.main_tier(candidate),
             confidence=hit_confidence(score, best),
         )
         if not self._question.explain:

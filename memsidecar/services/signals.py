@@ -22,13 +22,18 @@ MANY_CHUNKS = 8
 
 
 def with_neighbours(rows: RowNumbers, resident: Resident, mask: NDArray[np.bool_]) -> RowNumbers:
-    """Sorted rows with the episodes before and after them, which share their relevance."""
+    """The rows, and the episodes before and after them that the mask allows, which share their relevance: sorted, each
+    once."""
     columns = resident.columns
     around: Any = np.concatenate([columns["previous"][rows], columns["following"][rows]]).astype(np.int64)
     around = around[around != NO_ROW]
-    if not len(around):
-        return rows
-    return np.union1d(rows, around[mask[around]])
+    return each_once(np.concatenate([rows, around[mask[around]]]) if len(around) else rows)
+
+
+def each_once(rows: RowNumbers) -> RowNumbers:
+    """Sorted, without repeats. numpy's own `unique` hashes, which takes five times as long for a few hundred."""
+    rows = np.sort(rows)
+    return rows[np.append(True, rows[1:] != rows[:-1])] if len(rows) else rows
 
 
 def gather(

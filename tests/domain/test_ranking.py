@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.keyword import K1
 from memsidecar.domain.profile import PROFILES, Profile, with_weights
-from memsidecar.domain.ranking import DAY, Scored, Signals, freshness, main_tiers, order, rank
+from memsidecar.domain.ranking import DAY, Scored, Signals, freshness, order, rank
 from memsidecar.domain.recall import Tier
 
 NOW = 1_700_000_000_000_000
@@ -66,7 +66,6 @@ def test_scores_lie_in_range_and_their_components_add_up(
     scored = rank(signals, profile, NOW, broad=broad, associate=associate)
     assert scored.scores.dtype == np.float32
     assert ((scored.scores >= 0) & (scored.scores <= 1)).all()
-    assert len(main_tiers(signals, scored)) == len(scored.scores)
     for index, total in enumerate(scored.scores.tolist()):
         components = scored.explain(index)
         assert abs(sum(c.contribution for c in components) - total) < 2e-4
@@ -142,7 +141,8 @@ def test_the_graph_lifts_what_is_connected_to_the_best_but_not_what_an_assistant
 
 def test_the_main_tier_is_that_of_the_greatest_part() -> None:
     mixed = signals(keyword=[1.0, 0.1, 0.0], cosine=[0.1, 0.9, 0.01], entity=[0.0, 0.0, 1.0])
-    assert main_tiers(mixed, rank(mixed, Profile(), 0)) == [Tier.KEYWORD, Tier.VECTOR, Tier.GRAPH]
+    scored = rank(mixed, Profile(), 0)
+    assert [scored.main_tier(index) for index in range(3)] == [Tier.KEYWORD, Tier.VECTOR, Tier.GRAPH]
 
 
 def test_equal_scores_come_oldest_first() -> None:
