@@ -46,18 +46,17 @@ def grounds(signals: Signals, own: Values) -> Grounds:
 
 def answer_confidence(found: Grounds) -> float:
     """0 to 1."""
-    return _logistic(ANSWER_BIAS, ANSWER, found.features)
+    return _chance(ANSWER_BIAS + sum(weight * value for weight, value in zip(ANSWER, found.features, strict=True)))
 
 
 def hit_confidence(score: float, best: float) -> float:
     """0 to 1: how far one hit answers the question, given its score and that of the best hit."""
-    return _logistic(HIT_BIAS, HIT, (score, score - best))
+    return _chance(HIT_BIAS + HIT[0] * score + HIT[1] * (score - best))
 
 
 def _lead(values: Values, named: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
     return float(values.max(where=named, initial=0.0) - values.max(where=~named, initial=0.0))
 
 
-def _logistic(bias: float, weights: tuple[float, ...], features: tuple[float, ...]) -> float:
-    logit = bias + sum(weight * feature for weight, feature in zip(weights, features, strict=True))
+def _chance(logit: float) -> float:
     return 1.0 / (1.0 + math.exp(-logit))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,7 @@ class Term:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Scored:
     """Scores of the candidates, 0 to 1, and the terms they are the sum of (before they are held within 0 and 1). `own`
     is the relevance that a candidate has by itself."""
@@ -96,23 +97,25 @@ class Scored:
 
     def main_tier(self, index: int) -> Tier:
         """The tier that contributed most to a candidate; of equal ones the first of vector, graph, keyword."""
-        parts = dict.fromkeys((Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD), 0.0)
-        for term in self.terms:
-            tier = _TIERS.get(term.name)
-            if tier is not None:
-                parts[tier] += float(term.raw[index]) * term.weight
+        tiers = self._tiers
+        if len(tiers) == 1:
+            return tiers[0][0]
+        parts = {Tier.VECTOR: 0.0, Tier.GRAPH: 0.0, Tier.KEYWORD: 0.0}
+        for tier, term in tiers:
+            parts[tier] += float(term.raw[index]) * term.weight
         return max(parts, key=parts.__getitem__)
+
+    @cached_property
+    def _tiers(self) -> list[tuple[Tier, Term]]:
+        return [(_TIERS[term.name], term) for term in self.terms if term.name in _TIERS]
 
 
 def rank(
     signals: Signals, profile: Profile, now: int, *, broad: bool = False, associate: Associate | None = None
 ) -> Scored:
     """The score of every candidate. `broad`: the question is after several things."""
-    terms = [
-        Term("keyword", signals.keyword, profile.keyword),
-        Term("similarity", similarity(signals, profile), profile.cosine),
-    ]
-    own = total = terms[0].raw * np.float32(profile.keyword) + terms[1].raw * np.float32(profile.cosine)
+    terms = [Term("similarity", similarity(signals, profile), profile.cosine)]
+    total = terms[0].raw * np.float32(profile.cosine)
 
     def add(name: str, raw: Values | None, weight: float) -> None:
         if raw is not None and weight:
@@ -120,6 +123,8 @@ def rank(
             nonlocal total
             total = total + raw * np.float32(weight)
 
+    add("keyword", signals.keyword if signals.keyword.any() else None, profile.keyword)
+    own = total
     if signals.dialogue is not None:
         if profile.neighbour:
             add("neighbour", neighbour_share(total, signals, profile), profile.neighbour)

@@ -75,7 +75,8 @@ class Search:
         if not len(self._rows):
             return
         self._signals = gather(resident, self._rows, analysis, self._entities, found, vector)
-        associations = Associations(resident, self._rows) if Tier.GRAPH in tiers else None
+        # A vector alone asks for what is near it, not for what is connected.
+        associations = Associations(resident, self._rows) if Tier.GRAPH in tiers and not alone else None
         self._scored = rank(
             self._signals,
             self._profile,
