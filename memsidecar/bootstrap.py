@@ -30,7 +30,7 @@ from memsidecar.config import Config
 from memsidecar.domain.errors import InvalidField, StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.finding import Finding
-from memsidecar.domain.profile import Profile
+from memsidecar.domain.profile_choice import read_choice
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.sessions import SessionStore
@@ -264,7 +264,9 @@ async def _services(
     backlog.start()
     stack.push_async_callback(backlog.close)
     preparing = Preparing(stores.space)
-    profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
+    chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    # An embedder has the spread that it has, whatever weights are chosen.
+    spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
     purging = Purging(stores.ledger, hydration, residency, memories, clock)
@@ -274,7 +276,7 @@ async def _services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
         memories=memories,
-        recall=Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT),
+        recall=Recall(residency, stores.space, backlog, clock, chosen, spread, QUERY_MODEL_TIMEOUT),
         sessions=Sessions(store, tokenizer, clock, ids),
         info=Info(
             ServerInfo(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
+from memsidecar.domain.bm25 import K1
 from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.keyword import K1
 
 MOST = 10.0
 """No weight is above this: one signal would drown the rest."""

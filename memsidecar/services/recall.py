@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from memsidecar.domain.confidence import answer_confidence
 from memsidecar.domain.dates import Span, explicit_dates
@@ -13,6 +12,7 @@ from memsidecar.domain.errors import ModelUnavailable, RevisionUnknown
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
 from memsidecar.domain.profile import Profile
+from memsidecar.domain.profile_choice import Choice
 from memsidecar.domain.question import Analysis, analyse
 from memsidecar.domain.recall import Hit, Question, Recalled, Tier, TierOutcome, TierReport
 from memsidecar.domain.scope import Partition, Scope
@@ -24,9 +24,6 @@ from memsidecar.services.search import Search
 
 Times = Callable[[str, int], tuple[Span, ...]]
 """The times that a text names, seen from a moment."""
-
-
-_NO_PROFILES: Mapping[str, Profile] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -49,14 +46,14 @@ class Recall:
         space: Space,
         backlog: EmbeddingBacklog,
         clock: Clock,
-        profile: Profile,
+        profiles: Choice,
+        spread: float,
         model_timeout: float,
-        profiles: Mapping[str, Profile] = _NO_PROFILES,
         times: Times = explicit_dates,
     ) -> None:
-        """`profiles` are those of namespaces that have another one than `profile`."""
+        """`spread` is the standard deviation of the embedder's cosines within a memory (`Profile.spread`)."""
         self._residency, self._space, self._backlog, self._clock = residency, space, backlog, clock
-        self._profile, self._model_timeout, self._profiles, self._times = profile, model_timeout, profiles, times
+        self._profiles, self._spread, self._model_timeout, self._times = profiles, spread, model_timeout, times
 
     async def once(self, question: Question) -> Recalled:
         """The best hits over all tiers. A tier that fails or runs out of time is reported, not an error.
@@ -127,9 +124,9 @@ class Recall:
         if question.min_revision is not None and residents[0][0].resident.head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))
         tiers = question.tiers or frozenset(Tier)
-        profile = question.profile or self._profiles.get(scope.namespace, self._profile)
-        if profile.spread != self._profile.spread:
-            profile = replace(profile, spread=self._profile.spread)  # the embedder's, whoever chose the weights
+        profile = question.profile or self._profiles.of_namespace.get(scope.namespace, self._profiles.usual)
+        if profile.spread != self._spread:
+            profile = replace(profile, spread=self._spread)
         deadline = None if question.soft_deadline is None else started + question.soft_deadline
         return _Plan(question, residents, profile, now, deadline, tiers, {})
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsidecar.domain import keyword as module
-from memsidecar.domain.keyword import K1, LENGTH, MAX_ROWS, B, KeywordIndex
+from memsidecar.domain.bm25 import K1, LENGTH, B
+from memsidecar.domain.keyword import MAX_ROWS, KeywordIndex
 
 _documents = st.lists(st.lists(st.sampled_from("abcde"), max_size=8), min_size=1, max_size=12)
 _questions = st.lists(st.sampled_from("abcdez"), unique=True, min_size=1, max_size=4)

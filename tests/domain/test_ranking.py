@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsidecar.domain.bm25 import K1
 from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.keyword import K1
 from memsidecar.domain.profile import PROFILES, Profile, with_weights
 from memsidecar.domain.ranking import DAY, Scored, Signals, freshness, order, rank
 from memsidecar.domain.recall import Tier

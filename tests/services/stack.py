@@ -12,7 +12,7 @@ from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
 from memsidecar.domain.memory import Episode, Fact, Memory
-from memsidecar.domain.profile import Profile
+from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -62,7 +62,8 @@ class Stack:
         self.preparing = Preparing(self.space)
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
-        self.recalling = Recall(self.residency, self.space, self.backlog, clock, Profile(), 2.0)
+        profiles = read_choice("", "default", "latest=recent")
+        self.recalling = Recall(self.residency, self.space, self.backlog, clock, profiles, 0.11, 2.0)
 
     @classmethod
     async def open(

@@ -7,6 +7,7 @@ from memsidecar.domain.memory import Entity, Fact
 from memsidecar.domain.profile import PROFILES
 from memsidecar.domain.ranking import DAY
 from memsidecar.domain.recall import Tier, TierOutcome
+from memsidecar.domain.scope import Scope
 from memsidecar.services.sources import Ask, Found, KeywordSource
 from tests.services.stack import ANN, BEN, Stack, said, stored
 
@@ -90,6 +91,15 @@ async def test_a_profile_of_the_request_orders_its_answer(stack: Stack) -> None:
     await stack.remember(ANN, old, Draft(Fact("green tea"), valid_from=now - DAY))
     for profile, first in ((None, "green tea from Kyoto"), (PROFILES["recent"], "green tea")):
         answer = await stack.recall(ANN, "green tea Kyoto", profile=profile, tiers=frozenset({Tier.KEYWORD}))
+        assert answer.hits[0].memory.text == first
+
+
+async def test_a_namespace_has_its_own_profile(stack: Stack) -> None:
+    now = stack.clock.time
+    for scope, first in ((ANN, "green tea from Kyoto"), (Scope("latest", "ann"), "green tea")):
+        old = Draft(Fact("green tea from Kyoto"), valid_from=now - 90 * DAY)
+        await stack.remember(scope, old, Draft(Fact("green tea"), valid_from=now - DAY))
+        answer = await stack.recall(scope, "green tea Kyoto", tiers=frozenset({Tier.KEYWORD}))
         assert answer.hits[0].memory.text == first
 
 
