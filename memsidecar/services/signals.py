@@ -19,6 +19,8 @@ from memsidecar.services.sources import Found, RowNumbers
 
 # Beyond so many chunks a text is a document, and further ones take nothing from its cosine.
 MANY_CHUNKS = 8
+# Among the candidates, so many standing instructions count in full.
+FEW_INSTRUCTIONS = 5
 
 
 def with_neighbours(rows: RowNumbers, resident: Resident, mask: NDArray[np.bool_]) -> RowNumbers:
@@ -61,7 +63,7 @@ def gather(
         entity=_entity(resident, rows, entities),
         speaker=_speaker(resident, rows, analysis),
         assistant=None if analysis.cues.assistant else _having(traits, Trait.ASSISTANT),
-        instruction=_having(standing, Trait.INSTRUCTION) if advice else None,
+        instruction=_shared_out(_having(standing, Trait.INSTRUCTION)) if advice else None,
         preference=_having(standing, Trait.PREFERENCE) if advice else None,
         date=_dated(columns["said"][rows], analysis),
         dialogue=dialogue,
@@ -114,6 +116,14 @@ def _chunks(count: Any) -> Values | None:
 def _having(traits: Any, trait: Trait) -> Values | None:
     having = traits & trait
     return (having > 0).astype(np.float32) if having.any() else None
+
+
+def _shared_out(having: Values | None) -> Values | None:
+    """Less for each when there are many: instructions must not fill the answer."""
+    if having is None:
+        return None
+    count = float(having.sum())
+    return having if count <= FEW_INSTRUCTIONS else having * np.float32(FEW_INSTRUCTIONS / count)
 
 
 def _speaker(resident: Resident, rows: RowNumbers, analysis: Analysis) -> Values | None:
