@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.ranking import Places, Values
 from memsidecar.services.resident import Resident
-
-# An entity that more rows mention than this, and more than a twentieth of all, leads nowhere.
-MANY_ROWS = 30
-MANY_SHARE = 0.05
+from memsidecar.services.sources import many_rows
 
 
 class Associations:
@@ -26,7 +23,7 @@ class Associations:
         for a row that mentions many. None when nothing leads from one row to another."""
         resident, mentions = self._resident, self._mentions
         documents = max(1, resident.rows)
-        most = max(MANY_ROWS, int(documents * MANY_SHARE))
+        most = many_rows(resident)
         strengths: dict[str, float] = {}
         for place, value in zip(best.tolist(), relevance.tolist(), strict=True):
             if not mentions[place] or value <= 0.0:

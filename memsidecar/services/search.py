@@ -65,7 +65,9 @@ class Search:
         per_hit, at_least = (ALONE_PER_HIT, ALONE_AT_LEAST) if alone else (PER_HIT, AT_LEAST)
         wanted = max(at_least, per_hit * question.max_hits)
         ask = Ask(resident, analysis, self._entities, vector, mask, wanted)
-        found, self.reports = ask_all(self._sources, ask, tiers, self._monotonic, deadline)
+        # A vector alone asks for what is near it, not for what is connected.
+        asked = tiers - {Tier.GRAPH} if alone else tiers
+        found, self.reports = ask_all(self._sources, ask, asked, self._monotonic, deadline)
         parts = [brought.rows for brought in found.values()]
         if not parts:
             return
@@ -75,8 +77,7 @@ class Search:
         if not len(self._rows):
             return
         self._signals = gather(resident, self._rows, analysis, self._entities, found, vector)
-        # A vector alone asks for what is near it, not for what is connected.
-        associations = Associations(resident, self._rows) if Tier.GRAPH in tiers and not alone else None
+        associations = Associations(resident, self._rows) if Tier.GRAPH in asked else None
         self._scored = rank(
             self._signals,
             self._profile,

@@ -15,7 +15,7 @@ from memsidecar.domain.recall import Tier
 from memsidecar.domain.traits import Trait
 from memsidecar.services.resident import Chat, Resident
 from memsidecar.services.resident.columns import NO_ROW
-from memsidecar.services.sources import Found, RowNumbers
+from memsidecar.services.sources import Found, RowNumbers, each_once
 
 # Beyond so many chunks a text is a document, and further ones take nothing from its cosine.
 MANY_CHUNKS = 8
@@ -30,12 +30,6 @@ def with_neighbours(rows: RowNumbers, resident: Resident, mask: NDArray[np.bool_
     around: Any = np.concatenate([columns["previous"][rows], columns["following"][rows]]).astype(np.int64)
     around = around[around != NO_ROW]
     return each_once(np.concatenate([rows, around[mask[around]]]) if len(around) else rows)
-
-
-def each_once(rows: RowNumbers) -> RowNumbers:
-    """Sorted, without repeats. numpy's own `unique` hashes, which takes five times as long for a few hundred."""
-    rows = np.sort(rows)
-    return rows[np.append(True, rows[1:] != rows[:-1])] if len(rows) else rows
 
 
 def gather(

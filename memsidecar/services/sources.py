@@ -17,11 +17,17 @@ from memsidecar.services.resident import Resident
 
 _log = logging.getLogger(__name__)
 
-# Entities of a hop's rows that lead on to further rows, and rows whose entities are looked at.
+# Rows about the question's entities, and best rows of each source, whose entities are looked at; and entities that are
+# followed from there.
 HOP_ROWS = 16
+HOP_BEST = 4
 HOP_ENTITIES = 8
+# An entity that more rows mention than this, and more than a twentieth of all, leads nowhere.
+MANY_ROWS = 30
+MANY_SHARE = 0.05
 
 RowNumbers = NDArray[np.int64]
+NO_ROWS: RowNumbers = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +50,13 @@ class Found:
     values: NDArray[np.float32] | None = None
     everywhere: bool = False
 
+    def best(self, count: int) -> RowNumbers:
+        """The rows with the highest values."""
+        if self.values is None or len(self.rows) <= count:
+            return self.rows
+        values = self.values[self.rows] if self.everywhere else self.values
+        return self.rows[np.argpartition(-values, count - 1)[:count]]
+
 
 class Source(Protocol):
     """One way to find candidates."""
@@ -51,16 +64,17 @@ class Source(Protocol):
     @property
     def tier(self) -> Tier: ...
 
-    def find(self, ask: Ask) -> Found | None:
+    def find(self, ask: Ask, so_far: Sequence[Found]) -> Found | None:
         """Candidates that the mask allows, each once, at most about `ask.wanted`; None when the question gives the
-        source nothing to look for. Runs on the event loop: well under a millisecond."""
+        source nothing to look for. `so_far` is what the sources before have found. Runs on the event loop: well under a
+        millisecond."""
         ...
 
 
 class KeywordSource:
     tier = Tier.KEYWORD
 
-    def find(self, ask: Ask) -> Found | None:
+    def find(self, ask: Ask, so_far: Sequence[Found]) -> Found | None:
         if not ask.analysis.terms:
             return None
         scores = ask.resident.keywords.scores(ask.analysis.terms, ask.resident.rows)
@@ -68,41 +82,12 @@ class KeywordSource:
         return Found(_best_positive(scores, ask.wanted), scores, everywhere=True)
 
 
-class GraphSource:
-    """Rows about the question's entities, and those about the entities that these name besides: one hop and two."""
-
-    tier = Tier.GRAPH
-
-    def find(self, ask: Ask) -> Found | None:
-        if not ask.entities:
-            return None
-        first = self._about(ask, ask.entities)
-        further = self._beside(ask, first[-HOP_ROWS:])
-        if further and len(first) < ask.wanted:
-            first = np.union1d(first, self._about(ask, further)[-(ask.wanted - len(first)) :])
-        return Found(first)
-
-    def _about(self, ask: Ask, entities: Sequence[str]) -> RowNumbers:
-        """The newest rows about entities, and the entities' own rows."""
-        lookup = ask.resident.lookup
-        own = np.array([lookup.rows[e] for e in entities if e in lookup.rows], dtype=np.int64)
-        rows = np.concatenate([own, *(lookup.about(e).astype(np.int64) for e in entities)])
-        return np.unique(rows[ask.mask[rows]])[-ask.wanted :]
-
-    def _beside(self, ask: Ask, rows: RowNumbers) -> list[str]:
-        """The entities that the rows mention besides, those with the fewest rows first: they say most."""
-        known = {*ask.entities, *ask.resident.speaking()}
-        records, lookup = ask.resident.records, ask.resident.lookup
-        found = dict.fromkeys(e for row in rows.tolist() for e in records.get(row).mentions if e not in known)
-        return sorted(found, key=lambda e: (lookup.about_count(e), e))[:HOP_ENTITIES]
-
-
 class VectorSource:
     """The nearest rows. Most masks allow nearly all: then asking without one is cheaper."""
 
     tier = Tier.VECTOR
 
-    def find(self, ask: Ask) -> Found | None:
+    def find(self, ask: Ask, so_far: Sequence[Found]) -> Found | None:
         if ask.vector is None:
             return None
         index = ask.resident.vectors
@@ -116,7 +101,45 @@ class VectorSource:
         return Found(rows.astype(np.int64), cosines)
 
 
-SOURCES: tuple[Source, ...] = (KeywordSource(), GraphSource(), VectorSource())
+class GraphSource:
+    """Rows about the question's entities, and rows that mention what the best rows mention: one hop and two.
+
+    The best rows are those about the question's entities and the first that the other sources found.
+    """
+
+    tier = Tier.GRAPH
+
+    def find(self, ask: Ask, so_far: Sequence[Found]) -> Found | None:
+        named = self._about(ask, ask.entities) if ask.entities else NO_ROWS
+        seeds = [named[-HOP_ROWS:], *(found.best(HOP_BEST) for found in so_far)]
+        further = self._about(ask, self._beside(ask, np.concatenate(seeds)))
+        if not ask.entities and not len(further):
+            return None
+        return Found(np.union1d(named, further[-max(0, ask.wanted - len(named)) :]) if len(further) else named)
+
+    def _about(self, ask: Ask, entities: Sequence[str]) -> RowNumbers:
+        """The newest rows about entities, and the entities' own rows."""
+        if not entities:
+            return NO_ROWS
+        lookup = ask.resident.lookup
+        own = np.array([lookup.rows[e] for e in entities if e in lookup.rows], dtype=np.int64)
+        rows = np.concatenate([own, *(lookup.about(e).astype(np.int64) for e in entities)])
+        return each_once(rows[ask.mask[rows]])[-ask.wanted :]
+
+    def _beside(self, ask: Ask, rows: RowNumbers) -> list[str]:
+        """The entities that the rows mention besides, those with the fewest rows first: they say most."""
+        mentions = ask.resident.columns["mentions"]
+        known = {*ask.entities, *ask.resident.speaking()}
+        records, lookup = ask.resident.records, ask.resident.lookup
+        mentioning = [row for row in rows.tolist() if mentions[row]]
+        found = dict.fromkeys(e for row in mentioning for e in records.get(row).mentions if e not in known)
+        most = many_rows(ask.resident)
+        counted = sorted((count, e) for e in found if 2 <= (count := lookup.about_count(e)) <= most)
+        return [entity for _, entity in counted[:HOP_ENTITIES]]
+
+
+# The graph goes on from what the others have found.
+SOURCES: tuple[Source, ...] = (KeywordSource(), VectorSource(), GraphSource())
 
 
 def ask_all(
@@ -142,7 +165,7 @@ def ask_all(
             reports[tier] = TierReport(tier, TierOutcome.TIMED_OUT, 0, 0.0, "the others took all of the time")
             continue
         try:
-            brought = source.find(ask)
+            brought = source.find(ask, tuple(found.values()))
         except Exception:  # whatever it is, the other sources can answer, and the answer says so
             _log.exception("a source of candidates failed", extra={"tier": tier.name})
             reports[tier] = TierReport(tier, TierOutcome.UNAVAILABLE, 0, 0.0, "failed; see the log")
@@ -153,6 +176,17 @@ def ask_all(
             reports[tier] = TierReport(tier, TierOutcome.OK, len(brought.rows), after - before)
         before = after
     return found, reports
+
+
+def many_rows(resident: Resident) -> int:
+    """The most rows that an entity may have to lead on to others."""
+    return max(MANY_ROWS, int(resident.rows * MANY_SHARE))
+
+
+def each_once(rows: RowNumbers) -> RowNumbers:
+    """Sorted, without repeats. numpy's own `unique` hashes, which takes five times as long for a few hundred."""
+    rows = np.sort(rows)
+    return rows[np.append(True, rows[1:] != rows[:-1])] if len(rows) else rows
 
 
 def _best_positive(values: NDArray[np.float32], count: int) -> RowNumbers:

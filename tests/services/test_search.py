@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from memsidecar.domain.draft import Draft
@@ -67,9 +69,9 @@ async def test_a_source_that_takes_all_of_the_time_answers_alone(stack: Stack, m
     await stack.remember(ANN, "Ann met Bob in Lisbon")
     find = KeywordSource.find
 
-    def slow(source: KeywordSource, ask: Ask) -> Found | None:
+    def slow(source: KeywordSource, ask: Ask, so_far: Sequence[Found]) -> Found | None:
         stack.clock.seconds += 5
-        return find(source, ask)
+        return find(source, ask, so_far)
 
     monkeypatch.setattr(KeywordSource, "find", slow)
     answer = await stack.recall(ANN, "Who was in Lisbon?", soft_deadline=1.0)
