@@ -27,12 +27,13 @@ from memsidecar.adapters.sqlite_accesses import FILE_NAME as ACCESSES_FILE
 from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
+from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config
 from memsidecar.domain.errors import InvalidField, StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.finding import Finding
-from memsidecar.domain.ranking import Profile
+from memsidecar.domain.profile_choice import read_choice
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.runtime import Clock
@@ -40,11 +41,14 @@ from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Server, ServerSettings, Services
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.context import BuildContext
+from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.memories import Memories
+from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
 from memsidecar.services.projector import GraphProjector
 from memsidecar.services.purging import Purging
@@ -296,8 +300,12 @@ async def _services(
     clock = SystemClock()
     ids = TimeOrderedIds(clock)
 
-    def committed(_: Resident, entries: Sequence[Entry]) -> None:
+    past = Past(stores.ledger, stores.codec, stores.indexes, stores.space)
+    stack.push_async_callback(past.close)
+
+    def committed(resident: Resident, entries: Sequence[Entry]) -> None:
         stores.projector.publish(entries)
+        past.follow(resident.partition, entries)
 
     hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
     max_bytes = config.resident.max_mb * MEBIBYTE
@@ -311,13 +319,30 @@ async def _services(
     stack.push_async_callback(backlog.close)
     preparing = Preparing(stores.space)
     reranking = _open_reranking(config, clock, stack)
-    profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
+    chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    # An embedder has the spread that it has, whatever weights are chosen.
+    spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
     purging = Purging(stores.ledger, hydration, residency, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
-    recall = Recall(residency, stores.space, backlog, clock, profile, QUERY_MODEL_TIMEOUT, usages, reranking)
+    times = GrammarTimeExpressions()
+    await asyncio.to_thread(times.load)
+    recall = Recall(
+        residency,
+        past,
+        stores.space,
+        backlog,
+        clock,
+        chosen,
+        spread,
+        QUERY_MODEL_TIMEOUT,
+        NamedTimes(times),
+        Conversation(store, clock),
+        usages,
+        reranking,
+    )
     sessions = Sessions(store, tokenizer, clock, ids)
     return Services(
         now=clock.now,
@@ -326,7 +351,7 @@ async def _services(
         recall=recall,
         give_feedback=GiveFeedback(residency),
         usage_of=usages.of,
-        build_context=BuildContext(recall, residency, sessions, tokenizer, clock),
+        build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
         sessions=sessions,
         info=Info(
             ServerInfo(

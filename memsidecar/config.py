@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_type_hints
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.profile_choice import read_choice
+
 # A Unix socket's address holds 108 bytes, the closing NUL among them.
 MAX_SOCKET_PATH_BYTES: Final = 107
 
@@ -158,6 +161,20 @@ class Reranker:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """How recalled memories are ordered."""
+
+    profile: str = "default"
+    """Profile of the namespaces that `namespaces` does not name. Built in: default, recent (what was said last first),
+    balanced (0.55 relevance, 0.20 freshness, 0.15 importance, 0.10 confidence)."""
+    profiles: str = ""
+    """Further profiles, each changing weights of the default: "calm: session=0 neighbour=0.1; latest: freshness=0.5".
+    The weights are those of memsidecar/domain/profile.py."""
+    namespaces: str = ""
+    """Namespaces with a profile of their own: "acme=calm, other=recent"."""
+
+
+@dataclass(frozen=True, slots=True)
 class Redis:
     """Where sessions live."""
 
@@ -224,6 +241,7 @@ class Config:
     resident: Resident = field(default_factory=Resident)
     embedding: Embedding = field(default_factory=Embedding)
     reranker: Reranker = field(default_factory=Reranker)
+    ranking: Ranking = field(default_factory=Ranking)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
 
@@ -313,6 +331,10 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "reranker.model", f"reranker.provider is {config.reranker.provider}, which needs a model"
     if not config.namespace:
         yield "namespace", "must not be empty"
+    try:
+        read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    except InvalidField as error:
+        yield error.violations[0]
 
 
 def _absolute(path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,21 @@ from memsidecar.domain.tokens import LETTER
 
 _DAY = 24 * 3600 * 1_000_000
 _WORDS = re.compile(rf"{LETTER}+")
+_ASCII_WORDS = re.compile("[a-z0-9]+")
 # What speakers put around a sentence without changing what it says.
 _FILLERS = frozenset("oh ah hey hi hello well so yeah yes ok okay haha lol btw um uh".split())
 # "I ran today" is another fact on another day.
-_RELATIVE_TIME = re.compile(
-    r"\b(?:today|tonight|yesterday|tomorrow|now|just|ago|this|last|next|morning|afternoon|evening|recently|currently)\b"
-    r"|[今昨明前后]天|[今昨明]晚|现在|刚才|刚刚|最近|目前|上周|下周|本周|这周|[上下本这]个?[月年]|[去今明]年|今日|昨日|明日|오늘|어제|내일",
-    re.IGNORECASE,
+_RELATIVE_WORDS = frozenset(
+    """today tonight yesterday tomorrow now just ago this last next morning afternoon evening recently
+    currently""".split()
 )
+_RELATIVE_TIME = re.compile(
+    r"[今昨明前后]天|[今昨明]晚|现在|刚才|刚刚|最近|目前|上周|下周|本周|这周|[上下本这]个?[月年]|[去今明]年|今日|昨日|明日|오늘|어제|내일"
+)
+_DIGIT = re.compile("[0-9]")
+_NUMBERS = re.compile(r"\d+(?:[.,:/-]\d+)+")
+# Longer texts are folded only when they are equal.
+LONGEST_FOLDED = 2_000
 
 # A narrow question keeps hits of at least this share of the best score, an open one of that; between them linearly.
 # Chosen by hand, not fitted.
@@ -29,37 +37,48 @@ NARROW_SHARE = 0.7
 OPEN_SHARE = 0.3
 
 
-def fold_key(memory: Memory) -> tuple[object, ...]:
+def fold_key(memory: Memory) -> str:
     """Two memories with one key say the same of the same: one of them is enough in an answer.
 
     Every word counts, in order, with its numbers and negations; only case, width, punctuation and interjections do
     not. Who says it counts, what a fact is about, and, where words such as "today" are in it, the day: a distinct
     fact is never folded away, at the price of showing some paraphrases twice.
     """
-    text = normalise(memory.text)
-    words = tuple(word for word in _WORDS.findall(text) if word not in _FILLERS)
+    text = memory.text
+    if len(text) > LONGEST_FOLDED:
+        return f"long\0{memory.digest.hex() or memory.id}"
+    plain = text.isascii()
+    text = text.lower() if plain else normalise(text)
+    words = [word for word in (_ASCII_WORDS if plain else _WORDS).findall(text) if word not in _FILLERS]
     if not words:
-        return (memory.id,)
-    body = memory.body
-    about: tuple[object, ...] = ()
-    match body:
+        return f"id\0{memory.id}"
+    match memory.body:
         case Episode(speaker=speaker):
-            about = (normalise(speaker),)
+            about = normalise(speaker)
         case Fact(subject=subject, predicate=predicate):
-            about = (subject, predicate)
+            about = f"{subject}\0{predicate}"
         case Preference(subject=subject, polarity=polarity):
-            about = (subject, polarity < 0)
-    day = memory.said_at // _DAY if _RELATIVE_TIME.search(text) else None
-    # Numbers such as 3.5 and 35, or 10:30 and 1030, are the same words; their punctuation is not.
-    numbers = tuple(re.findall(r"\d+(?:[.,:/-]\d+)+", text))
-    return (memory.kind, memory.state, memory.valid_from, memory.valid_to, about, day, numbers, words)
+            about = f"{subject}\0{polarity < 0}"
+        case _:
+            about = ""
+    dated = not _RELATIVE_WORDS.isdisjoint(words) or (not plain and _RELATIVE_TIME.search(text))
+    day = memory.said_at // _DAY if dated else ""
+    # Numbers such as 3.5 and 3 5, or 10:30 and 10 30, are the same words; their punctuation is not.
+    numbers = _NUMBERS.findall(text) if _DIGIT.search(text) else ""
+    times = f"{memory.valid_from}\0{memory.valid_to}" if memory.valid_from or memory.valid_to else ""
+    return f"{memory.kind:d}\0{memory.state:d}\0{times}\0{about}\0{day}\0{numbers}\0{' '.join(words)}"
 
 
-def fold(memories: Sequence[Memory]) -> list[list[int]]:
-    """Places of memories that say the same, in groups; a group stands where its first, the best ranked, does."""
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for place, memory in enumerate(memories):
-        groups.setdefault(fold_key(memory), []).append(place)
+def fold_number(memory: Memory) -> int:
+    """The key as an unsigned 64-bit number: equal keys have equal numbers, and different ones hardly ever."""
+    return int.from_bytes(blake2b(fold_key(memory).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def fold(numbers: Sequence[int]) -> list[list[int]]:
+    """Places of equal numbers, in groups; a group stands where its first, the best ranked, does."""
+    groups: dict[int, list[int]] = {}
+    for place, number in enumerate(numbers):
+        groups.setdefault(number, []).append(place)
     return list(groups.values())
 
 

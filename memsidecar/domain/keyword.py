@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-K1 = 1.2
-B = 0.75
+from memsidecar.domain.bm25 import K1, LENGTH, LONGEST, B
+
+_FLAT, _SLOPE = np.float32(K1 * (1.0 - B)), np.float32(K1 * B / LENGTH)
 # A posting is a row and a term count in one 32-bit number: 16.7 million rows, counts up to 255.
 _COUNT_BITS = 8
 MAX_ROWS = 1 << (32 - _COUNT_BITS)
@@ -36,7 +37,6 @@ class KeywordIndex:
         self._postings: dict[str, array[int]] = {}
         self._lengths = array("H")
         self._documents = 0
-        self._total_length = 0
         self._entries = 0
 
     def add(self, row: int, terms: Sequence[str]) -> None:
@@ -51,7 +51,6 @@ class KeywordIndex:
         length = min(len(terms), _MAX_LENGTH)
         self._lengths[row] = length
         self._documents += bool(terms)
-        self._total_length += length
         head = row << _COUNT_BITS
         postings = self._postings
         # Most texts repeat no word, and a counter costs more than a dictionary.
@@ -74,7 +73,6 @@ class KeywordIndex:
         if row >= len(self._lengths) or not self._lengths[row]:
             return
         self._documents -= 1
-        self._total_length -= self._lengths[row]
         self._lengths[row] = 0
         first = row << _COUNT_BITS
         for term in set(terms):
@@ -110,9 +108,8 @@ class KeywordIndex:
         if mass <= 0.0 or not self._documents:
             return result
         lengths = np.frombuffer(self._lengths, dtype=np.uint16)
-        average = self._total_length / self._documents
         if len(terms) > _MANY_TERMS:
-            return self._scores_of_many(terms, rows, mass, average)
+            return self._scores_of_many(terms, rows, mass)
         for term in terms:
             known = self._postings.get(term)
             if known is None:
@@ -120,11 +117,11 @@ class KeywordIndex:
             entries = np.frombuffer(known, dtype=np.uint32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + K1 * (1.0 - B + B * (lengths[found] / np.float32(average)))
+            saturation = counts + (_FLAT + _SLOPE * np.minimum(lengths[found], LONGEST))
             result[found] += np.float32(self.idf(term) / mass * (K1 + 1.0)) * counts / saturation
         return result
 
-    def _scores_of_many(self, terms: Sequence[str], rows: int, mass: float, average: float) -> NDArray[np.float32]:
+    def _scores_of_many(self, terms: Sequence[str], rows: int, mass: float) -> NDArray[np.float32]:
         """The same scores, in a few passes over the postings of many terms instead of a few for each term."""
         result = np.zeros(rows, dtype=np.float32)
         lengths = np.frombuffer(self._lengths, dtype=np.uint16)
@@ -141,7 +138,7 @@ class KeywordIndex:
             weights = np.array([self.idf(term) / mass * (K1 + 1.0) for term, _ in part], dtype=np.float32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + K1 * (1.0 - B + B * (lengths[found] / np.float32(average)))
+            saturation = counts + (_FLAT + _SLOPE * np.minimum(lengths[found], LONGEST))
             each = np.repeat(weights, [len(known) for _, known in part]) * counts / saturation
             result += np.bincount(found, each, minlength=rows).astype(np.float32)
         return result
@@ -186,6 +183,5 @@ class KeywordIndex:
             start += 4 * size
         index._lengths.frombytes(arrays["lengths"].tobytes())
         index._documents = int(np.count_nonzero(arrays["lengths"]))
-        index._total_length = int(arrays["lengths"].sum(dtype=np.int64))
         index._entries = len(entries) // 4
         return index

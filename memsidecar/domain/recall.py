@@ -8,6 +8,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from memsidecar.domain.events import Vectors
+from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.memory import Kind, Memory, State
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.domain.session import Message
@@ -39,6 +40,7 @@ class Filter:
     """Conditions that a memory must all meet. Empty or None means: no condition, apart from `kinds` and `states`.
 
     No `kinds`: all but discovered entities. No `states`: active and disputed. Times are half-open intervals.
+    `valid_at`: true in the world then, as far as the memory says.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -53,20 +55,10 @@ class Filter:
     min_confidence: float | None = None
     sessions: frozenset[str] = frozenset()
     exclude_sessions: frozenset[str] = frozenset()
+    valid_at: int | None = None
 
 
 NO_FILTER = Filter()
-
-
-@dataclass(frozen=True, slots=True)
-class AsOf:
-    """A question about the past: what was true at `valid`, as known at `known`. None is now."""
-
-    valid: int | None = None
-    known: int | None = None
-
-
-PRESENT = AsOf()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +66,9 @@ class Question:
     """What to recall. At least one of text, embedding and entities is there.
 
     `entities` are entity ids of the scope's partition. `soft_deadline` is in seconds. `tiers` empty means all.
-    `conversation` is the id of the session that is going on. `zone` is an IANA name. `profile` empty means the
-    namespace's; `weights` replace some of it. `diversity` None means the profile's. `skip` hits were on earlier pages.
+    `conversation` is the id of the session that is going on. `zone` is an IANA name. `known_at` asks for what was known
+    then. `profile` is a name, empty the namespace's; `weights` replace some of it. `diversity` None means the
+    profile's. `skip` hits were on earlier pages.
     """
 
     scope: Scope
@@ -93,7 +86,7 @@ class Question:
     include_shared: bool = False
     conversation: str = ""
     zone: str = "UTC"
-    as_of: AsOf = PRESENT
+    known_at: int | None = None
     profile: str = ""
     weights: Mapping[str, float] = field(default_factory=lambda: _NO_WEIGHTS)
     diversity: float | None = None
@@ -114,10 +107,9 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory. `score` is 0 to 1; `components` and `path` (entity names) only when asked for.
-
-    `confidence` is 0 to 1 and comparable across recalls. `duplicates` are memories that were folded into it.
-    `suspicious`: it reads like an instruction to a model.
+    """A recalled memory. `score` is 0 to 1 and comparable within one recall; `confidence`, 0 to 1, is how likely it is
+    that the memory bears on the question. `components` and `path` (entity names) only when asked for. `duplicates` are
+    memories that were folded into it. `suspicious`: it reads like an instruction to a model.
     """
 
     partition: Partition
@@ -168,7 +160,7 @@ class TierReport:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole.
+    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole, and its grounds.
 
     `more`: there are hits for another page.
     """
@@ -177,6 +169,7 @@ class Recalled:
     reports: tuple[TierReport, ...]
     revision: int
     confidence: float
+    grounds: Grounds = NO_GROUNDS
     messages: tuple[MessageHit, ...] = ()
     understanding: Understanding | None = None
     more: bool = False

@@ -63,6 +63,10 @@ class VectorIndex(Protocol):
         """Cosines of the given rows (their best vector) to within 0.00002; -1 for a row without vectors."""
         ...
 
+    def take(self, rows: Rows) -> Matrix:
+        """A copy of each row's first vector: float32 (n, dimensions), zeros for a row without vectors."""
+        ...
+
     async def maintain(self) -> None:
         """Move fresh vectors into hnswlib in slices, rebuild after many removals. In a thread; safe beside the rest."""
         ...

@@ -12,15 +12,17 @@ from memsidecar.domain.context.assemble import assemble
 from memsidecar.domain.context.values import Built, Context, Material, Part, Wanted
 from memsidecar.domain.errors import ModelUnavailable, StoreUnavailable
 from memsidecar.domain.memory import Memory
-from memsidecar.domain.recall import Hit, Tier, TierOutcome, TierReport
+from memsidecar.domain.recall import Hit, Question, Tier, TierOutcome, TierReport
 from memsidecar.domain.session import Message, ScratchEntry
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionKey
+from memsidecar.services.past import Past
 from memsidecar.services.patience import seconds_left
 from memsidecar.services.profile import standing
 from memsidecar.services.recall import Recall
 from memsidecar.services.residency import Residency
+from memsidecar.services.resident import Resident
 from memsidecar.services.sessions import Sessions
 
 # Messages that window and summary are made from; older ones are for recall.
@@ -58,9 +60,9 @@ class _Said:
 
 class BuildContext:
     def __init__(
-        self, recall: Recall, residency: Residency, sessions: Sessions, tokenizer: Tokenizer, clock: Clock
+        self, recall: Recall, residency: Residency, past: Past, sessions: Sessions, tokenizer: Tokenizer, clock: Clock
     ) -> None:
-        self._recall, self._residency, self._sessions = recall, residency, sessions
+        self._recall, self._residency, self._past, self._sessions = recall, residency, past, sessions
         self._tokenizer, self._clock = tokenizer, clock
 
     async def __call__(self, wanted: Wanted) -> Built:
@@ -92,17 +94,24 @@ class BuildContext:
             if wanted.shares.keys() & _RECALLED_PARTS:
                 await self._recalled(wanted, found)
             async with asyncio.timeout(_patience()):
-                resident = await self._residency.view(wanted.question.scope.partition)
+                question, now = wanted.question, self._clock.now()
+                resident = await self._view(question, now)
                 found.revision = resident.head.revision
                 if Part.PROFILE in wanted.shares:
                     limit = min(_MOST_PROFILE, max(8, wanted.max_tokens // _TOKENS_PER_LINE))
-                    question, now = wanted.question, self._clock.now()
                     found.profile = standing(resident, question.scope, question.filter, now, limit)
         except TimeoutError:
             found.reports = _failed(found, TierOutcome.TIMED_OUT, "the caller's time ran out")
         except StoreUnavailable as error:
             found.reports = _failed(found, TierOutcome.UNAVAILABLE, str(error))
         return found
+
+    async def _view(self, question: Question, now: int) -> Resident:
+        """The partition at the time that the question asks about."""
+        partition = question.scope.partition
+        if question.known_at is None or question.known_at >= now:
+            return await self._residency.view(partition)
+        return await self._past.view(partition, question.known_at, now)
 
     async def _recalled(self, wanted: Wanted, found: _Remembered) -> None:
         question, patience = wanted.question, _patience()

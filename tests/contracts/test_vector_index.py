@@ -329,6 +329,15 @@ class VectorIndexMachine(RuleBasedStateMachine):
         self.index = loaded
 
     @invariant()
+    def vectors_are_given_back(self) -> None:
+        rows = np.array([*list(self.oracle.vectors)[:5], 10**6], np.int32)
+        taken = self.index.take(rows)
+        assert taken.dtype == np.float32
+        for row, vector in zip(rows.tolist(), taken, strict=True):
+            expected = self.oracle.vectors[row][0] if row in self.oracle.vectors else np.zeros_like(vector)
+            np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+    @invariant()
     def size_is_what_is_held(self) -> None:
         assert self.index.size == sum(map(len, self.oracle.vectors.values()))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.diversity import enough, fold, fold_key, vary
+from memsidecar.domain.diversity import enough, fold, fold_key, fold_number, vary
 from memsidecar.domain.memory import Body, Episode, Fact, Memory, Preference
 from memsidecar.domain.scope import Scope
 
@@ -33,6 +33,7 @@ def said(text: str, speaker: str = "Mei", day: int = 0) -> Memory:
 )
 def test_what_differs_in_writing_only_is_folded(one: str, other: str) -> None:
     assert fold_key(said(one, day=1)) == fold_key(said(other, day=9))
+    assert fold_number(said(one, day=1)) == fold_number(said(other, day=9))
 
 
 @pytest.mark.parametrize(
@@ -55,11 +56,12 @@ def test_what_differs_in_writing_only_is_folded(one: str, other: str) -> None:
 )
 def test_a_distinct_fact_is_never_folded(one: Memory, other: Memory) -> None:
     assert fold_key(one) != fold_key(other)
+    assert fold_number(one) != fold_number(other)
 
 
 def test_a_fold_stands_where_its_best_does() -> None:
     ranked = [said("tea"), said("milk"), said("Tea!"), said("tea.", "Tom"), said("milk")]
-    assert fold(ranked) == [[0, 2], [1, 4], [3]]
+    assert fold([fold_number(memory) for memory in ranked]) == [[0, 2], [1, 4], [3]]
 
 
 def test_variety_prefers_what_has_not_been_said() -> None:

@@ -12,7 +12,8 @@ from memsidecar.domain.events import Change, Event, FeedbackGiven, MemoryPurged,
 from memsidecar.domain.feedback import NO_FEEDBACK, Feedback, Verdict
 from memsidecar.domain.feedback_rules import Judged, give_feedback
 from memsidecar.domain.memory import Fact, Memory
-from memsidecar.domain.ranking import Profile, Signals, score
+from memsidecar.domain.profile import Profile
+from memsidecar.domain.ranking import Signals, rank
 from memsidecar.domain.scope import Partition, Scope
 from tests.doubles.naive_partition import NaivePartition
 
@@ -44,14 +45,9 @@ def test_usefulness_is_the_mean_verdict_of_a_memory_taken_to_be_neither() -> Non
 
 def _signals(cosines: list[float], usefulness: list[float]) -> Signals:
     nothing = np.zeros(len(cosines), dtype=np.float32)
-    alone = np.full(len(cosines), -1, dtype=np.intp)
     return Signals(
         keyword=nothing,
         cosine=np.array(cosines, dtype=np.float32),
-        entity=nothing,
-        speaker=nothing,
-        before=alone,
-        after=alone,
         said=np.zeros(len(cosines), dtype=np.int64),
         importance=nothing,
         confidence=nothing,
@@ -68,17 +64,17 @@ def test_no_feedback_lifts_a_memory_over_a_clearly_more_relevant_one(
     relevance: float, part: float, praise: Feedback, blame: Feedback
 ) -> None:
     signals = _signals([relevance, relevance * part], [blame.usefulness, praise.usefulness])
-    better, worse = score(signals, Profile(freshness=0.0), 0).tolist()
+    better, worse = rank(signals, Profile(freshness=0.0), 0).scores.tolist()
     assert better >= worse
 
 
 def test_an_irrelevant_memory_gains_nothing_by_praise() -> None:
-    plain, praised = score(_signals([0.0, 0.0], [0.0, 1.0]), Profile(), 0).tolist()
+    plain, praised = rank(_signals([0.0, 0.0], [0.0, 1.0]), Profile(), 0).scores.tolist()
     assert praised == plain
 
 
 def test_of_equals_the_useful_one_comes_first() -> None:
-    blamed, plain, praised = score(_signals([0.5] * 3, [-0.3, 0.0, 0.2]), Profile(), 0).tolist()
+    blamed, plain, praised = rank(_signals([0.5] * 3, [-0.3, 0.0, 0.2]), Profile(), 0).scores.tolist()
     assert blamed < plain < praised
 
 

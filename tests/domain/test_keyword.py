@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsidecar.domain import keyword as module
-from memsidecar.domain.keyword import K1, MAX_ROWS, B, KeywordIndex
+from memsidecar.domain.bm25 import K1, LENGTH, B
+from memsidecar.domain.keyword import MAX_ROWS, KeywordIndex
 
 _documents = st.lists(st.lists(st.sampled_from("abcde"), max_size=8), min_size=1, max_size=12)
 _questions = st.lists(st.sampled_from("abcdez"), unique=True, min_size=1, max_size=4)
@@ -27,13 +28,12 @@ def bm25(documents: list[list[str]], question: list[str]) -> list[float]:
     real = [d for d in documents if d]
     if not real:
         return [0.0] * len(documents)
-    average = sum(map(len, real)) / len(real)
     idf = {t: math.log(1 + (len(real) - n + 0.5) / (n + 0.5)) for t in question for n in [sum(t in d for d in real)]}
     scores = []
     for document in documents:
         counts = Counter(document)
         parts = (
-            idf[t] * counts[t] * (K1 + 1) / (counts[t] + K1 * (1 - B + B * len(document) / average)) for t in question
+            idf[t] * counts[t] * (K1 + 1) / (counts[t] + K1 * (1 - B + B * len(document) / LENGTH)) for t in question
         )
         scores.append(sum(parts) / sum(idf.values()))
     return scores

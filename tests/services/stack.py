@@ -8,18 +8,23 @@ from pathlib import Path
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
+from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
+from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
 from memsidecar.domain.memory import Episode, Fact, Memory
-from memsidecar.domain.ranking import Profile
+from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.memories import Memories
+from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
@@ -70,7 +75,24 @@ class Stack:
         self.preparing = Preparing(self.space)
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
-        self.recalling = Recall(self.residency, self.space, self.backlog, clock, Profile(), 2.0, self.usages)
+        profiles = read_choice("", "default", "latest=recent")
+        # Nobody listens there: a test that needs sessions names a server's.
+        self.session_store = RedisSessions.connect(RedisSettings(f"unix://{directory / 'none.sock'}"))
+        self.conversation = Conversation(self.session_store, clock)
+        self.past = Past(self.ledger, self.codec, self.indexes, self.space)
+        self.recalling = Recall(
+            self.residency,
+            self.past,
+            self.space,
+            self.backlog,
+            clock,
+            profiles,
+            0.11,
+            2.0,
+            NamedTimes(GrammarTimeExpressions()),
+            self.conversation,
+            self.usages,
+        )
         self.judging = GiveFeedback(self.residency)
 
     @classmethod
@@ -91,6 +113,8 @@ class Stack:
 
     async def close(self) -> None:
         await self.backlog.close()
+        await self.past.close()
+        await self.session_store.close()
         await self.residency.close()
         await self.usages.close()
         await self.accesses.close()
@@ -102,8 +126,9 @@ class Stack:
         await self.close()
         return await Stack.open(self.directory, embedder or self.embedder, crossover, 1 << 40, self.clock, self.ids)
 
-    def _committed(self, _: Resident, entries: Sequence[Entry]) -> None:
+    def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
+        self.past.follow(resident.partition, entries)
 
     async def remember(self, scope: Scope, *texts: str | Draft, request: str = "") -> Remembered:
         drafts = [

@@ -76,7 +76,7 @@ def sessions(stack: Stack, store: RedisSessions) -> Sessions:
 
 @pytest.fixture
 def build(stack: Stack, sessions: Sessions) -> BuildContext:
-    return BuildContext(stack.recalling, stack.residency, sessions, TOKENIZER, stack.clock)
+    return BuildContext(stack.recalling, stack.residency, stack.past, sessions, TOKENIZER, stack.clock)
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ async def test_without_the_session_store_the_rest_is_there(stack: Stack, tmp_pat
         store = RedisSessions.connect(RedisSettings(own.url))
         own.kill()
         sessions = Sessions(store, TOKENIZER, stack.clock, CountedIds())
-        build = BuildContext(stack.recalling, stack.residency, sessions, TOKENIZER, stack.clock)
+        build = BuildContext(stack.recalling, stack.residency, stack.past, sessions, TOKENIZER, stack.clock)
         built = await build(wanted(filled))
         await store.close()
     assert built.degraded
@@ -212,7 +212,7 @@ async def test_the_answer_comes_before_the_caller_gives_up(
 ) -> None:
     embedder.hangs = True
     hanging = HangingSessions(store, TOKENIZER, stack.clock, stack.ids)
-    build = BuildContext(stack.recalling, stack.residency, hanging, TOKENIZER, stack.clock)
+    build = BuildContext(stack.recalling, stack.residency, stack.past, hanging, TOKENIZER, stack.clock)
     expect_answer_within(1.0)
     built = await build(wanted(filled))
     left = seconds_left()
@@ -270,7 +270,7 @@ async def test_long_material_is_put_together_off_the_loop(stack: Stack, sessions
             threads.add(threading.get_ident())
             return super().count(text, encoding)
 
-    build = BuildContext(stack.recalling, stack.residency, sessions, Noting(), stack.clock)
+    build = BuildContext(stack.recalling, stack.residency, stack.past, sessions, Noting(), stack.clock)
     await stack.remember(ANN, "a short fact about orders")
     await build(wanted())
     assert threads == {threading.get_ident()}

@@ -155,7 +155,7 @@ async def test_a_recall_that_names_other_tiers_does_without(judged: tuple[Stack,
 async def test_a_stream_sends_early_hits_before_it_and_ends_in_its_order(judged: tuple[Stack, Judge]) -> None:
     stack, judge = judged
     judge.go.clear()
-    events: list[Hit | TierReport | Recalled] = []
+    events: list[object] = []
     stream = stack.recalling.stream(Question(ANN, "tea number", max_hits=2))
 
     async def read() -> None:

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+
 from memsidecar.domain.draft import Draft
 from memsidecar.domain.memory import Entity, Fact
-from memsidecar.domain.recall import Tier
-from tests.services.stack import ANN, Stack, said, stored
+from memsidecar.domain.ranking import DAY
+from memsidecar.domain.recall import Tier, TierOutcome
+from memsidecar.domain.scope import Scope
+from memsidecar.services.sources import Ask, Found, KeywordSource
+from tests.services.stack import ANN, BEN, Stack, said, stored
 
 
 async def test_components_add_up_to_the_score(stack: Stack) -> None:
@@ -38,3 +45,80 @@ async def test_the_one_person_asked_about_comes_first(stack: Stack) -> None:
 async def test_long_sessions_are_searched_whole(stack: Stack) -> None:
     await stack.remember(ANN, *(said(f"Turn {n} says little.") for n in range(200)), said("The zebra came at last."))
     assert (await stack.recall(ANN, "zebra", max_hits=1)).hits[0].memory.text == "The zebra came at last."
+
+
+async def test_a_source_that_fails_is_reported_and_the_others_answer(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await stack.remember(ANN, "Ann met Bob in Lisbon")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret words")
+
+    monkeypatch.setattr(KeywordSource, "find", fail)
+    answer = await stack.recall(ANN, "Who was in Lisbon?")
+    assert [h.memory.text for h in answer.hits] == ["Ann met Bob in Lisbon"]
+    (report,) = (r for r in answer.reports if r.tier is Tier.KEYWORD)
+    assert report.outcome is TierOutcome.UNAVAILABLE
+    assert "secret" not in report.message
+    assert answer.degraded
+
+
+async def test_a_source_that_takes_all_of_the_time_answers_alone(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    await stack.remember(ANN, "Ann met Bob in Lisbon")
+    find = KeywordSource.find
+
+    def slow(source: KeywordSource, ask: Ask, so_far: Sequence[Found]) -> Found | None:
+        stack.clock.seconds += 5
+        return find(source, ask, so_far)
+
+    monkeypatch.setattr(KeywordSource, "find", slow)
+    answer = await stack.recall(ANN, "Who was in Lisbon?", soft_deadline=1.0)
+    assert answer.hits
+    outcomes = {r.tier: r.outcome for r in answer.reports}
+    assert outcomes[Tier.KEYWORD] is TierOutcome.OK
+    assert outcomes[Tier.GRAPH] is outcomes[Tier.VECTOR] is TierOutcome.TIMED_OUT
+
+
+async def test_what_is_connected_to_what_a_question_names_is_found(stack: Stack) -> None:
+    await stack.remember(ANN, "Yesterday Bob saw Lisbon", "At night Lisbon shines over Porto", "the moon is far away")
+    answer = await stack.recall(ANN, "Bob", tiers=frozenset({Tier.GRAPH}))
+    assert [h.memory.text for h in answer.hits] == ["Yesterday Bob saw Lisbon", "At night Lisbon shines over Porto"]
+
+
+async def test_a_profile_of_the_request_orders_its_answer(stack: Stack) -> None:
+    now = stack.clock.time
+    old = Draft(Fact("green tea from Kyoto"), valid_from=now - 90 * DAY)
+    await stack.remember(ANN, old, Draft(Fact("green tea"), valid_from=now - DAY))
+    for profile, first in (("", "green tea from Kyoto"), ("recent", "green tea")):
+        answer = await stack.recall(ANN, "green tea Kyoto", profile=profile, tiers=frozenset({Tier.KEYWORD}))
+        assert answer.hits[0].memory.text == first
+
+
+async def test_a_namespace_has_its_own_profile(stack: Stack) -> None:
+    now = stack.clock.time
+    for scope, first in ((ANN, "green tea from Kyoto"), (Scope("latest", "ann"), "green tea")):
+        old = Draft(Fact("green tea from Kyoto"), valid_from=now - 90 * DAY)
+        await stack.remember(scope, old, Draft(Fact("green tea"), valid_from=now - DAY))
+        answer = await stack.recall(scope, "green tea Kyoto", tiers=frozenset({Tier.KEYWORD}))
+        assert answer.hits[0].memory.text == first
+
+
+async def test_an_assistant_is_asked_about_or_stands_behind(stack: Stack) -> None:
+    await stack.remember(
+        ANN, said("I cook rice with saffron.", speaker="user"), said("Cook rice!", speaker="assistant")
+    )
+    for question, speaker in (("How do I cook rice?", "user"), ("How did you say rice is cooked?", "assistant")):
+        found = await stack.recall(ANN, question, tiers=frozenset({Tier.KEYWORD}))
+        assert getattr(found.hits[0].memory.body, "speaker", "") == speaker
+
+
+async def test_confidence_falls_when_the_words_lead_to_somebody_else(stack: Stack) -> None:
+    await stack.remember(
+        ANN, said("I adopted a tortoise in spring.", speaker="Bob"), said("Lovely weather today."), said("It rains.")
+    )
+    right = await stack.recall(ANN, "When did Bob adopt a tortoise?")
+    wrong = await stack.recall(ANN, "When did Ann adopt a tortoise?")
+    assert 1 >= right.confidence > wrong.confidence >= 0
+    assert all(1 >= a.confidence >= b.confidence >= 0 for a, b in zip(right.hits, right.hits[1:], strict=False))
+    assert (await stack.recall(BEN, "anything")).confidence == 0

@@ -55,6 +55,17 @@ class Contents:
             scores[~deep] = self.tail.dots(numbers[~deep] - self.moved, query)
         return scores if self.table.single else np.maximum.reduceat(scores, starts)
 
+    def take(self, rows: Rows) -> Matrix:
+        """The first vector of rows that are there."""
+        numbers = self.table.first(rows)
+        if self.graph is None:
+            return self.tail.take(numbers)
+        taken = np.empty((len(numbers), self.dimensions), np.float32)
+        deep = numbers < self.moved
+        taken[deep] = self.graph.take(numbers[deep])
+        taken[~deep] = self.tail.take(numbers[~deep] - self.moved)
+        return taken
+
     def _deep_dots(self, numbers: NDArray[np.int32], query: Matrix) -> Scores:
         assert self.graph is not None
         scores = np.empty(len(numbers), np.float32)

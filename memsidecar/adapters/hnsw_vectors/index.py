@@ -147,6 +147,13 @@ class HnswVectorIndex:
             scores[known] = self._contents.exact(query, rows[known], quick=True)
             return scores
 
+    def take(self, rows: Rows) -> Matrix:
+        with self._lock:
+            taken = np.zeros((len(rows), self._dimensions), np.float32)
+            known = self._contents.table.known(rows)
+            taken[known] = self._contents.take(rows[known])
+            return taken
+
     async def maintain(self) -> None:
         while self._maintaining is not None:
             # Not `await` on the future: one that is done would not let its callback run, which clears it.

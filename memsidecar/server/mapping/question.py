@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 from memsidecar.domain import limits
 from memsidecar.domain.feedback import Verdict
 from memsidecar.domain.feedback_rules import Judged
 from memsidecar.domain.memory import Kind, State
-from memsidecar.domain.recall import NO_FILTER, PRESENT, AsOf, Filter, Question, Tier
+from memsidecar.domain.recall import NO_FILTER, Filter, Question, Tier
 from memsidecar.domain.revision import page_token, parse_page_token, parse_revision
 from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.names import References, read_name
@@ -38,7 +39,7 @@ def read_question(request: Asked, scope: Scope, violations: Violations) -> Quest
         entities=references.many(query.entities, "query.entities"),
         time=micros_or_none(query, "time"),
         tiers=frozenset(map(Tier, options.tiers)),
-        filter=read_filter(options.filter, "options.filter", references) if options.HasField("filter") else NO_FILTER,
+        filter=_read_filter(options, references),
         max_hits=min(options.max_hits or limits.DEFAULT_HITS, limits.MAX_HITS),
         min_score=options.min_score,
         soft_deadline=length(options.soft_deadline) / 1_000_000 if options.HasField("soft_deadline") else None,
@@ -47,7 +48,7 @@ def read_question(request: Asked, scope: Scope, violations: Violations) -> Quest
         include_shared=options.include_shared,
         conversation=_read_conversation(query.session, scope, violations) if query.session else "",
         zone=query.time_zone or "UTC",
-        as_of=_read_as_of(options.as_of) if options.HasField("as_of") else PRESENT,
+        known_at=micros_or_none(options.as_of, "record_time"),
         profile=options.profile,
         weights=dict(options.weights),
         diversity=options.diversity if options.HasField("diversity") else None,
@@ -57,16 +58,18 @@ def read_question(request: Asked, scope: Scope, violations: Violations) -> Quest
     )
 
 
+def _read_filter(options: pb.RecallOptions, references: References) -> Filter:
+    given = read_filter(options.filter, "options.filter", references) if options.HasField("filter") else NO_FILTER
+    valid_at = micros_or_none(options.as_of, "valid_time")
+    return given if valid_at is None else replace(given, valid_at=valid_at)
+
+
 def _read_conversation(name: str, scope: Scope, violations: Violations) -> str:
     before = len(violations.found)
     partition, session_id = read_name(name, "sessions", "query.session", violations)
     if partition != scope.partition and len(violations.found) == before:
         violations.add("query.session", f"must be of {scope.partition.name}, as the request is")
     return session_id
-
-
-def _read_as_of(given: memory_pb2.AsOf) -> AsOf:
-    return AsOf(micros_or_none(given, "valid_time"), micros_or_none(given, "record_time"))
 
 
 def _read_skip(request: Asked, violations: Violations) -> int:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.diversity import fold_number
 from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.traits import traits
 from memsidecar.domain.usage import Access, Usage
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
 
@@ -17,12 +19,17 @@ NO_ROW = -1
 MOST_ACCESSES = 2**31
 
 # Name -> type. Times are microseconds; `agent`, `session` and `speaker` are interned strings (0 is the empty one);
-# `previous` and `following` are the rows of the neighbouring episodes of the session. `usefulness` follows from the
-# three counts of verdicts before it; `accesses` and `accessed` are how often and when last a memory was recalled.
+# `previous` and `following` are the rows of the neighbouring episodes of the session; `traits` is a Trait;
+# `mentions` counts the entities that a row mentions, `chunks` its vectors (0: none yet), each up to the type's most.
+# `usefulness` follows from the three counts of verdicts before it; `accesses` and `accessed` are how often and when
+# last a memory was recalled. `fold` is equal for memories that may say the same (`domain/diversity.py`).
 _TYPES: Mapping[str, type[np.generic]] = {
     "created": np.int64,
     "said": np.int64,
     "expires": np.int64,
+    "valid_from": np.int64,
+    "valid_to": np.int64,
+    "fold": np.uint64,
     "birth": np.int64,
     "importance": np.float32,
     "confidence": np.float32,
@@ -33,6 +40,9 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "speaker": np.int32,
     "previous": np.int32,
     "following": np.int32,
+    "chunks": np.uint16,
+    "traits": np.uint8,
+    "mentions": np.uint8,
     "live": np.bool_,
     "discovered": np.bool_,
     "recallable": np.bool_,
@@ -43,7 +53,13 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "accesses": np.uint32,
     "accessed": np.int64,
 }
-_FILL: Mapping[str, int] = {"previous": NO_ROW, "following": NO_ROW, "expires": NEVER}
+_FILL: Mapping[str, int] = {
+    "previous": NO_ROW,
+    "following": NO_ROW,
+    "expires": NEVER,
+    "valid_from": -NEVER,
+    "valid_to": NEVER,
+}
 # What belongs to a memory and not to one version of it.
 _CARRIED = ("used", "ignored", "wrong", "usefulness", "accesses", "accessed")
 # Not a matter of the ledger: kept by the access store, and never in a snapshot.
@@ -119,6 +135,9 @@ class Columns:
         a["created"][row] = memory.created_at
         a["said"][row] = memory.said_at
         a["expires"][row] = NEVER if memory.expires_at is None else memory.expires_at
+        a["valid_from"][row] = -NEVER if memory.valid_from is None else memory.valid_from
+        a["valid_to"][row] = NEVER if memory.valid_to is None else memory.valid_to
+        a["fold"][row] = fold_number(memory)
         a["importance"][row] = memory.importance
         a["confidence"][row] = memory.confidence
         a["kind"][row] = memory.kind
@@ -127,6 +146,8 @@ class Columns:
         a["session"][row] = self.sessions.number(memory.scope.session)
         a["discovered"][row] = entity and discovered
         a["recallable"][row] = memory.state in RECALLABLE_STATES and not discovered
+        a["traits"][row] = traits(memory.body)
+        a["mentions"][row] = min(len(memory.mentions), 255)
         if isinstance(memory.body, Episode):
             a["speaker"][row] = self.speakers.number(memory.body.speaker)
         if memory.expires_at is not None:
@@ -181,6 +202,9 @@ class Columns:
         a = self._arrays
         count = int(a["accesses"][row])
         return Usage(count, int(a["accessed"][row]) if count else None, float(a["usefulness"][row]))
+
+    def set_chunks(self, row: int, count: int) -> None:
+        self._arrays["chunks"][row] = min(count, 0xFFFF)
 
     def follow(self, row: int, previous: int) -> None:
         self._arrays["previous"][row] = previous

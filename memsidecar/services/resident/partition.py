@@ -12,13 +12,14 @@ from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Delta
 from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.keyword import KeywordIndex
-from memsidecar.domain.memory import Episode, Kind, Memory, State
+from memsidecar.domain.memory import Entity, Episode, Kind, Memory, State
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.tokens import tokens
 from memsidecar.domain.view import oldest
 from memsidecar.ports.ledger import EventCodec, Head
 from memsidecar.ports.vectors import VectorIndex
+from memsidecar.services.resident.chats import Chats
 from memsidecar.services.resident.columns import Columns
 from memsidecar.services.resident.lookup import Lookup
 from memsidecar.services.resident.records import Records
@@ -49,6 +50,8 @@ class Resident:
         # Memories without vectors of the model, in the order in which they came.
         self.due: dict[str, None] = {}
         self._speakers: dict[str, str] | None = None
+        self._speaking: frozenset[str] | None = None
+        self._chats = Chats()
 
     @property
     def nbytes(self) -> int:
@@ -113,6 +116,17 @@ class Resident:
             self._speakers = {key: name for name in names if (key := entity_key(name))}
         return self._speakers
 
+    def speaking(self) -> Set[str]:
+        """Ids of the entities that have the name of somebody who speaks here."""
+        if self._speaking is None:
+            names = (self.lookup.by_name(key) for key in self.speakers())
+            self._speaking = frozenset(name for name in names if name is not None)
+        return self._speaking
+
+    def chat_kinds(self) -> NDArray[np.uint8]:
+        """The kind of talk (`Chat`) of each session, by its number in the columns; none beyond the end."""
+        return self._chats.kinds(self.columns)
+
     def has_vectors(self, memory_id: str) -> bool:
         row = self.lookup.rows.get(memory_id)
         return row is not None and row in self._has_vectors
@@ -144,6 +158,7 @@ class Resident:
     def set_vectors(self, row: int, vectors: NDArray[np.float32]) -> None:
         """Give a row the vectors of its memory."""
         self.vectors.add(row, vectors)
+        self.columns.set_chunks(row, len(vectors))
         self._has_vectors.add(row)
         if self.due:
             self.due.pop(self.records.get(row).id, None)
@@ -157,6 +172,8 @@ class Resident:
         else:
             old = self.records.get(old_row)
             self.lookup.drop(old_row, old)
+            if old.body != memory.body and isinstance(memory.body, Episode):
+                self._chats.forget()
             same_text = old.body == memory.body or indexed_text(old.body) == indexed_text(memory.body)
             stale = old.body != memory.body and embedded_text(old.body) != embedded_text(memory.body)
             if old_row in self._has_vectors and (stale or brings_vectors):
@@ -173,18 +190,22 @@ class Resident:
         self.records.put(row, memory)
         self.lookup.put(row, memory)
         self._note_due(row, memory)
+        if isinstance(memory.body, Entity):
+            self._speaking = None
 
     def _index(self, row: int, memory: Memory, terms: list[str] | None) -> None:
         self.keywords.add(row, tokens(indexed_text(memory.body)) if terms is None else terms)
         if isinstance(memory.body, Episode):
-            self._speakers = None
+            self._speakers = self._speaking = None
 
     def _link(self, row: int, memory: Memory) -> None:
         """Put a new episode at the end of its session."""
         if not isinstance(memory.body, Episode):
             return
         if memory.scope.session:
-            self._last_episode[int(self._column("session")[row])] = row
+            session = int(self._column("session")[row])
+            self._last_episode[session] = row
+            self._chats.note(session, int(self._column("speaker")[row]), int(self._column("traits")[row]))
         previous = self.lookup.rows.get(memory.body.follows) if memory.body.follows else None
         if previous is not None:
             self.columns.follow(row, previous)
@@ -219,6 +240,8 @@ class Resident:
         self.due.pop(memory_id, None)
         if isinstance(memory.body, Episode):
             self._speakers = None
+            self._chats.forget()
+        self._speaking = None
         # The session ends with the newest episode that is left, as it would after a replay without this one.
         if self._last_episode.get(session) == row:
             newest = self._newest_episode(session, [])
@@ -265,6 +288,7 @@ class Resident:
         self._has_vectors = set(arrays["has_vectors"].tolist())
         self._last_episode = {int(session): int(row) for session, row in arrays["last_episode"]}
         self.lookup = Lookup.restore(part("lookup"), _created_in(self.columns))
+        self._chats.forget()
         due = np.array(self.columns["live"], dtype=np.bool_)
         due[np.asarray(self.columns["discovered"], dtype=np.bool_)] = False
         due[self.columns["state"] == int(State.DELETED)] = False
