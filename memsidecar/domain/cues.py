@@ -37,7 +37,7 @@ _BROAD = re.compile(
 
 _NARROW = re.compile(
     r"^(?:when|where|who|whose|how\s(?:old|long|much|tall|far|big))\b|^(?:what|which)\s(?:is|was|day|date|time|year|name|number)\b"
-    r"|^(?:is|are|was|were|do|does|did|has|have|can)\s|什么时候|何时|几点|哪天|哪年|哪里|在哪|谁|多大|多少钱|是不是|吗[？?]?$",
+    r"|^(?:is|are|was|were|do|does|did|has|have)\s|什么时候|何时|几点|哪天|哪年|哪里|在哪|谁|多大|多少钱|是不是|吗[？?]?$",
     re.IGNORECASE,
 )
 

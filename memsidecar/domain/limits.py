@@ -24,5 +24,4 @@ MAX_PROVENANCE_BYTES = 16 * 1024  # one source; a memory keeps up to 64
 MAX_DIMENSIONS = 16_384  # of a caller's vector, before anybody looks at it
 MAX_DEPTH = 24  # of attributes and other JSON; a level takes three of the 100 that protobuf parses
 MAX_TTL = 1000 * 366 * 24 * 3600 * 1_000_000  # microseconds: every end is a Timestamp that can be told
-MAX_WEIGHT = 10.0  # of a signal of the ranking, in a request
 MAX_DEPTH_OF_PAGES = 1000  # hits that the pages of one recall hold together

@@ -46,6 +46,7 @@ _NOTHING_TO_FIND = {
     Tier.GRAPH: "the query names no known entity",
     Tier.RECENCY: "the query and its profile do not ask for what is new",
 }
+_NO_SESSION = TierReport(Tier.SESSION, TierOutcome.SKIPPED, 0, 0.0, "the query names no session")
 
 
 @dataclass(slots=True)
@@ -242,8 +243,8 @@ class Recall:
             search = Search(resident, question, of_resident, plan.profile, plan.now, self._clock.monotonic)
             search.run(plan.tiers, vector, plan.deadline)
             searches.append(search)
-        reports = [] if plan.heard is None else [plan.heard.report]
-        reports += [_report(plan, tier, searches) for tier in _FINDERS]
+        session = _NO_SESSION if plan.heard is None else plan.heard.report
+        reports = [session, *(_report(plan, tier, searches) for tier in _FINDERS)]
         if not any(r.outcome is TierOutcome.OK for r in reports):
             failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
             if failed is not None:

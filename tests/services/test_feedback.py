@@ -45,10 +45,10 @@ async def test_feedback_on_one_users_memories_moves_no_other_users_and_not_the_t
     """The same content everywhere, even under the same id."""
     for scope in (ANN, BEN, TEAM):
         await stack.remember(scope, "drinks green tea", "plays chess")
-    before = {scope: scores(await stack.recall(scope, "green tea", include_shared=True)) for scope in (ANN, BEN, TEAM)}
+    before = {scope: scores(await stack.recall(scope, "green tea")) for scope in (ANN, BEN, TEAM)}
     (mine,) = [h.memory for h in (await stack.recall(ANN, "green tea", max_hits=1)).hits]
     await judge(stack, ANN, mine.id, *[Verdict.WRONG] * 20)
-    after = {scope: scores(await stack.recall(scope, "green tea", include_shared=True)) for scope in (ANN, BEN, TEAM)}
+    after = {scope: scores(await stack.recall(scope, "green tea")) for scope in (ANN, BEN, TEAM)}
     assert after[BEN] == before[BEN]
     assert after[TEAM] == before[TEAM]
     moved = {key for key in before[ANN] if after[ANN][key] != before[ANN][key]}
@@ -56,15 +56,15 @@ async def test_feedback_on_one_users_memories_moves_no_other_users_and_not_the_t
 
 
 async def test_feedback_in_the_shared_partition_moves_shared_memories_only(stack: Stack) -> None:
-    for scope in (ANN, BEN, TEAM):
-        await stack.remember(scope, "drinks green tea")
+    for scope, text in ((ANN, "drinks green tea"), (BEN, "drinks green tea"), (TEAM, "green tea is in the kitchen")):
+        await stack.remember(scope, text)
     before = {scope: scores(await stack.recall(scope, "green tea", include_shared=True)) for scope in (ANN, BEN)}
     (shared,) = [h.memory for h in (await stack.recall(TEAM, "green tea")).hits]
     await judge(stack, TEAM, shared.id, *[Verdict.WRONG] * 20)
     for scope in (ANN, BEN):
         after = scores(await stack.recall(scope, "green tea", include_shared=True))
         moved = {key for key in after if after[key] != before[scope][key]}
-        assert moved == {(TEAM.partition.name, "drinks green tea")}
+        assert moved == {(TEAM.partition.name, "green tea is in the kitchen")}
 
 
 async def test_another_partitions_memory_is_not_found(stack: Stack) -> None:

@@ -104,7 +104,7 @@ async def test_a_recall_writes_nothing_and_leaves_the_ledger_alone(stack: Stack)
 async def test_each_partition_has_its_own_counts(stack: Stack) -> None:
     (mine,) = stored(await stack.remember(ANN, "drinks green tea"))
     (hers,) = stored(await stack.remember(BEN, "drinks green tea"))
-    (shared,) = stored(await stack.remember(TEAM, "drinks green tea"))
+    (shared,) = stored(await stack.remember(TEAM, "green tea is in the kitchen"))
     await stack.recall(ANN, "green tea", include_shared=True)
     await stack.recall(ANN, "green tea")
     assert (count(stack, mine.id), count(stack, shared.id, TEAM.partition)) == (2, 1)

@@ -17,6 +17,8 @@ from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.domain import limits
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.profile import PROFILES, with_weights
 
 Violation: TypeAlias = tuple[str, str]
 Found: TypeAlias = list[Violation] | None
@@ -148,11 +150,12 @@ def time_zone(value: str) -> Found:
 
 
 def weights(values: Mapping[str, float]) -> Found:
-    """Only the numbers: which names there are the ranking knows."""
-    for value in values.values():
-        if not 0 <= value <= limits.MAX_WEIGHT:
-            return [("", f"has a weight that is not from 0 to {limits.MAX_WEIGHT:g}")]
-    return [("", f"has more than {limits.MAX_LABELS} entries")] if len(values) > limits.MAX_LABELS else None
+    """Weights of a ranking profile, by name."""
+    try:
+        with_weights(PROFILES["default"], values, "")
+    except InvalidField as error:
+        return [("", problem) for _, problem in error.violations]
+    return None
 
 
 def repeated(item: Rule, max_items: int = limits.MAX_REPEATED) -> Rule:
