@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import logging
 import shutil
 import signal
@@ -58,9 +59,10 @@ GRAPH_LEAVES_FREE = 256 * MEBIBYTE
 # The interpreter hands the GIL on after this long (its default is 5 ms). A commit takes it back some ten times in the
 # ledger's thread: each time it would wait for as long as the event loop is busy, and so would every write.
 SWITCH_INTERVAL = 0.0005
-# Allocations before a young collection, and such collections before an older one (Python's own: 700, 10, 10). A full
-# collection over the records of 100,000 memories stops every call for a tenth of a second.
-COLLECT_AFTER = (20_000, 20, 50)
+# Allocations before a young collection, and such collections before an older one (Python's own: 700, 10, 10). A
+# collection stops every call: one of 2,000 young objects for half a millisecond, one that looks at three times as many
+# for two, a full one over the records of 100,000 memories for a tenth of a second. What survives is hardly ever cyclic.
+COLLECT_AFTER = (2_000, 2, 25_000)
 # A recall waits this long for the embedder, then answers from the other tiers.
 QUERY_MODEL_TIMEOUT = 2.0
 # A write waits this long for its vectors (and longer for long texts), then is stored without them and embedded later:
@@ -118,6 +120,8 @@ async def run(config: Config) -> None:
 
 def _calm_collector() -> None:
     """What is there at the start stays; of what comes, little is cyclic, and looking at all of it takes long."""
+    # numpy's first np.unique loads it, in 15 ms of a recall.
+    importlib.import_module("numpy.ma")
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)

@@ -14,6 +14,7 @@ from memsidecar.domain.recall import Hit, Question, Recalled, Tier, TierOutcome,
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.long_texts import is_long
 from memsidecar.services.preparing import Space
 from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.search import Search
@@ -107,7 +108,12 @@ class Recall:
             resident = one.resident
             if resident.due:
                 self._backlog.notice(resident.partition)
-            analysis = analyse(question.text, resident.lookup.names(), resident.speakers())
+            known = resident.lookup.names(), resident.speakers()
+            if is_long(question.text):
+                # Safe beside the loop: names are looked up one by one, and speakers are made anew when they change.
+                analysis = await asyncio.to_thread(analyse, question.text, *known)
+            else:
+                analysis = analyse(question.text, *known)
             residents.append((one, analysis))
         if question.min_revision is not None and residents[0][0].resident.head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))

@@ -15,6 +15,7 @@ from memsidecar.server.mapping.memory_out import set_memory
 from memsidecar.server.mapping.names import References, name_of
 from memsidecar.server.mapping.values import length, micros_or_none, read_vectors, set_seconds
 from memsidecar.server.validation import Violations
+from memsidecar.services.turn import Turn
 from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
 
@@ -126,14 +127,16 @@ def set_report(target: pb.TierReport, report: TierReport) -> None:
     target.message = report.message
 
 
-def once_response(recalled: Recalled, partition: Partition, now: int) -> pb.RecallOnceResponse:
+async def once_response(recalled: Recalled, partition: Partition, now: int) -> pb.RecallOnceResponse:
     """The whole answer. The weakest hits are left out, and the answer is degraded, where it would not fit a message."""
     response = pb.RecallOnceResponse(degraded=recalled.degraded, confidence=recalled.confidence)
     response.revision.token = revision_token(partition, recalled.revision)
     for report in recalled.reports:
         set_report(response.tier_reports.add(), report)
     room = limits.MAX_MESSAGE_BYTES - response.ByteSize() - 1024
+    turn = Turn()
     for hit in recalled.hits:
+        await turn.give()
         target = response.hits.add()
         set_hit(target, hit, now)
         room -= target.ByteSize() + 8

@@ -17,10 +17,11 @@ from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.memory_in import read_item
 from memsidecar.server.mapping.memory_out import set_outcome
 from memsidecar.server.mapping.names import read_scope
-from memsidecar.server.servicers.writes import request_of
+from memsidecar.server.servicers.writes import large_request_of, request_of
 from memsidecar.server.status import item_error
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.remember import Remember, Wait
+from memsidecar.services.turn import Turn
 from memsidecar.v1 import memory_service_pb2 as pb
 
 _MAX_FAILURES: Final = 100
@@ -48,7 +49,8 @@ class Ingest:
         now = self._now()
         draft = read_item(request.item, "item", scope, dict(request.options.labels), now, violations)
         violations.raise_any()
-        remembered = await self._remember(scope, (draft,), _wait(request.options), request_of(request, scope.agent))
+        once = await large_request_of(request, scope.agent)
+        remembered = await self._remember(scope, (draft,), _wait(request.options), once)
         response = pb.RememberResponse()
         for outcome in remembered.outcomes:
             if isinstance(outcome, SidecarError):
@@ -58,13 +60,18 @@ class Ingest:
         return response
 
     async def batch(self, request: pb.BatchRememberRequest) -> pb.BatchRememberResponse:
+        # gRPC has just parsed up to 4 MiB.
+        await asyncio.sleep(0)
         Violations(check(request)).raise_any()
         scope = read_scope(request.scope, self._default_namespace)
-        chunk = self._chunk(request.items, "items", scope, request.options)
-        revision = await self._commit(chunk, scope, request.options, request_of(request, scope.agent))
+        chunk = await self._chunk(request.items, "items", scope, request.options)
+        once = await large_request_of(request, scope.agent)
+        revision = await self._commit(chunk, scope, request.options, once)
         response, now = pb.BatchRememberResponse(), self._now()
         room = limits.MAX_MESSAGE_BYTES - _RESERVE
+        turn = Turn()
         for index, result in enumerate(chunk.results):
+            await turn.give()
             target = response.results.add(index=index)
             _set_result(target, result, now)
             room -= target.ByteSize() + 8
@@ -96,8 +103,8 @@ class Ingest:
         response, number, revision = pb.StreamRememberResponse(), 0, None
         while (message := await _next(inbox, "items", "finish")).HasField("items"):
             Violations(check(message.items, "items")).raise_any()
-            chunk = self._chunk(message.items.items, "items.items", scope, start.options)
-            request = _request_of_chunk(opened, number, message.items)
+            chunk = await self._chunk(message.items.items, "items.items", scope, start.options)
+            request = await _request_of_chunk(opened, number, message.items)
             committed = await self._commit(chunk, scope, start.options, request)
             revision = revision if committed is None else committed
             _count(response, chunk.results, self._now())
@@ -107,10 +114,14 @@ class Ingest:
             response.revision.token = revision_token(scope.partition, revision)
         return response
 
-    def _chunk(self, items: Sequence[pb.RememberItem], path: str, scope: Scope, options: pb.RememberOptions) -> _Chunk:
+    async def _chunk(
+        self, items: Sequence[pb.RememberItem], path: str, scope: Scope, options: pb.RememberOptions
+    ) -> _Chunk:
         chunk, now = _Chunk(), self._now()
         labels: Mapping[str, str] = dict(options.labels)
+        turn = Turn()
         for index, item in enumerate(items):
+            await turn.give()
             violations = Violations(check(item, f"{path}[{index}]"))
             try:
                 violations.raise_any()
@@ -178,11 +189,12 @@ async def _end(inbox: _Inbox) -> None:
         raise ProtocolViolation("the end of the stream", message.WhichOneof("message") or "an empty message")
 
 
-def _request_of_chunk(opened: Request, number: int, items: pb.StreamRememberItems) -> Request:
+async def _request_of_chunk(opened: Request, number: int, items: pb.StreamRememberItems) -> Request:
     """The chunk's own id follows from the stream's, so that a stream sent again is known chunk by chunk."""
     if not opened.request_id:
         return opened
-    digest = sha256(opened.digest + items.SerializeToString(deterministic=True)).digest()
+    content = opened.digest + items.SerializeToString(deterministic=True)
+    digest = await asyncio.to_thread(lambda: sha256(content).digest())
     return Request(str(uuid.uuid5(uuid.UUID(opened.request_id), str(number))), digest, opened.actor)
 
 

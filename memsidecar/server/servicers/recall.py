@@ -23,7 +23,7 @@ class RecallServicer:
     async def RecallOnce(self, request: pb.RecallOnceRequest) -> pb.RecallOnceResponse:  # noqa: N802
         question = self._question(request)
         recalled = await self._recall.once(question)
-        return once_response(recalled, question.scope.partition, self._now())
+        return await once_response(recalled, question.scope.partition, self._now())
 
     async def Recall(self, request: pb.RecallRequest) -> AsyncGenerator[pb.RecallResponse, None]:  # noqa: N802
         question = self._question(request)

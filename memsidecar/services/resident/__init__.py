@@ -1,5 +1,5 @@
 """A partition in memory: all that a recall needs, and the view that decisions are made on."""
 
-from memsidecar.services.resident.partition import Resident
+from memsidecar.services.resident.partition import Resident, Terms
 
-__all__ = ["Resident"]
+__all__ = ["Resident", "Terms"]
