@@ -307,5 +307,6 @@ def _server_settings(config: Config) -> ServerSettings:
         default_namespace=config.namespace,
         max_concurrent_rpcs=config.limits.max_concurrent_rpcs,
         max_streams=config.limits.max_streams,
+        stream_idle=config.limits.stream_idle,
         reflection=config.reflection,
     )

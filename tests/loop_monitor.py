@@ -21,6 +21,8 @@ from typing import Any
 # Issue 3: the loop is never blocked longer.
 LIMIT_SECONDS = 0.005
 _LOOK_EVERY = 0.002
+# The loop's own way into a callback; no public one sees them all.
+_HANDLE: Any = asyncio.events.Handle
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ class LoopMonitor:
     def start(self) -> None:
         self._loop_thread = threading.get_ident()
         self._clock = time.pthread_getcpuclockid(self._loop_thread)
-        run = self._run = asyncio.events.Handle._run  # type: ignore[attr-defined]  # the loop's own way in
+        run = self._run = _HANDLE._run
         watched = self._loop_thread
 
         def measured(handle: asyncio.Handle) -> None:
@@ -68,7 +70,7 @@ class LoopMonitor:
                     self.slow.append(Slow(taken, self._collecting, _name(handle), self._stack))
                 self._stack, self._collecting = [], 0.0
 
-        asyncio.events.Handle._run = measured  # type: ignore[attr-defined]
+        _HANDLE._run = measured
         gc.callbacks.append(self._collector)
         self._looking = threading.Thread(target=self._look, name="loop-monitor", daemon=True)
         self._looking.start()
@@ -77,7 +79,7 @@ class LoopMonitor:
         self._stop.set()
         self._looking.join()
         gc.callbacks.remove(self._collector)
-        asyncio.events.Handle._run = self._run  # type: ignore[attr-defined]
+        _HANDLE._run = self._run
 
     def _collector(self, phase: str, _: object) -> None:
         if threading.get_ident() == self._loop_thread:

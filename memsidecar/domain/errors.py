@@ -9,6 +9,7 @@ SidecarError            (base, never raised itself)
 ├── SessionEnded        no more appends
 ├── RequestIdReused     same request_id, other content
 ├── ProtocolViolation   a stream message out of turn
+├── StreamIdle          a client that sends nothing for too long
 ├── TokenInvalid        no bearer token, or a wrong one
 ├── RevisionUnknown     a revision this store has not reached
 ├── DimensionMismatch   a vector of another model or size
@@ -91,6 +92,14 @@ class RequestIdReused(SidecarError):
 class ProtocolViolation(SidecarError):
     def __init__(self, expected: str, received: str) -> None:
         super().__init__(f"expected {expected}, received {received}", {"expected": expected, "received": received})
+
+
+class StreamIdle(SidecarError):
+    def __init__(self, limit: float) -> None:
+        super().__init__(
+            f"nothing came for {limit:g} s; what was committed stays; open another stream for the rest",
+            {"idle_seconds": f"{limit:g}"},
+        )
 
 
 class TokenInvalid(SidecarError):

@@ -70,6 +70,8 @@ class ServerSettings:
     default_namespace: str = "default"
     max_concurrent_rpcs: int = 256
     max_streams: int = 64
+    stream_idle: float = 300.0
+    """Seconds that a StreamRemember may wait for its client."""
     reflection: bool = False
 
 
@@ -139,7 +141,7 @@ class Server:
         settings = self._settings
         services, namespace = self._services, settings.default_namespace
         calls = Calls(self._admission, settings.token)
-        memory = MemoryServicer(services.remember, services.memories, namespace, services.now)
+        memory = MemoryServicer(services.remember, services.memories, namespace, services.now, settings.stream_idle)
         recall = RecallServicer(services.recall, namespace, services.now)
         sessions = SessionServicer(services.sessions, namespace)
         health = self._health.handler()

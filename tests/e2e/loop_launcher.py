@@ -9,6 +9,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from memsidecar.__main__ import main
 from memsidecar.server.app import Server
@@ -32,7 +33,8 @@ def watch(file: Path) -> None:
         write(monitor)
         await _drain(server, grace)
 
-    Server.start, Server.drain = start, drain  # type: ignore[method-assign]
+    watched: Any = Server
+    watched.start, watched.drain = start, drain
 
 
 if __name__ == "__main__":

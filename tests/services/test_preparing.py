@@ -148,9 +148,9 @@ async def test_long_text_is_read_off_the_loop_and_sooner_in_scripts_without_spac
     threads: list[int] = []
     actual = module._read
 
-    def read(body: Body, text: str) -> Prepared:
+    def read(body: Body, text: str, agent: str) -> Prepared:
         threads.append(threading.get_ident())
-        return actual(body, text)
+        return actual(body, text, agent)
 
     monkeypatch.setattr(module, "_read", read)
     for text in ("word " * 600, "word " * 900, "今天天气很好" * 100, "今天天气很好" * 200):

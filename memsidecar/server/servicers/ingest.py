@@ -6,18 +6,17 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Final, TypeAlias
 
 from memsidecar.domain import limits
 from memsidecar.domain.draft import Draft, Outcome, Request
-from memsidecar.domain.errors import InvalidField, ProtocolViolation, SidecarError
+from memsidecar.domain.errors import InvalidField, ProtocolViolation, SidecarError, StreamIdle
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.memory_in import read_item
 from memsidecar.server.mapping.memory_out import set_outcome
 from memsidecar.server.mapping.names import read_scope
-from memsidecar.server.servicers.writes import large_request_of, request_of
+from memsidecar.server.servicers.writes import hashed, large_request_of, request_of
 from memsidecar.server.status import item_error
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.remember import Remember, Wait
@@ -37,10 +36,12 @@ _Inbox: TypeAlias = asyncio.Queue[pb.StreamRememberRequest | Exception | None]
 class Ingest:
     """The three ways to remember."""
 
-    def __init__(self, remember: Remember, default_namespace: str, now: Callable[[], int]) -> None:
+    def __init__(self, remember: Remember, default_namespace: str, now: Callable[[], int], stream_idle: float) -> None:
+        """`stream_idle`: seconds that a stream may wait for its client's next message."""
         self._remember = remember
         self._default_namespace = default_namespace
         self._now = now
+        self._stream_idle = stream_idle
 
     async def one(self, request: pb.RememberRequest) -> pb.RememberResponse:
         violations = Violations(check(request))
@@ -96,12 +97,12 @@ class Ingest:
             await asyncio.gather(reader, return_exceptions=True)
 
     async def _ingest(self, inbox: _Inbox) -> pb.StreamRememberResponse:
-        start = (await _next(inbox, "start")).start
+        start = (await self._next(inbox, "start")).start
         Violations(check(start, "start")).raise_any()
         scope = read_scope(start.scope, self._default_namespace)
         opened = request_of(start, scope.agent)
         response, number, revision = pb.StreamRememberResponse(), 0, None
-        while (message := await _next(inbox, "items", "finish")).HasField("items"):
+        while (message := await self._next(inbox, "items", "finish")).HasField("items"):
             Violations(check(message.items, "items")).raise_any()
             chunk = await self._chunk(message.items.items, "items.items", scope, start.options)
             request = await _request_of_chunk(opened, number, message.items)
@@ -113,6 +114,19 @@ class Ingest:
         if revision is not None:
             response.revision.token = revision_token(scope.partition, revision)
         return response
+
+    async def _next(self, inbox: _Inbox, *expected: str) -> Any:
+        try:
+            async with asyncio.timeout(self._stream_idle):
+                message = await inbox.get()
+        except TimeoutError as error:
+            raise StreamIdle(self._stream_idle) from error
+        if isinstance(message, Exception):
+            raise message
+        received = "the end of the stream" if message is None else message.WhichOneof("message") or "an empty message"
+        if received not in expected:
+            raise ProtocolViolation(" or ".join(expected), received)
+        return message
 
     async def _chunk(
         self, items: Sequence[pb.RememberItem], path: str, scope: Scope, options: pb.RememberOptions
@@ -168,16 +182,6 @@ async def _read(
         await inbox.put(None)
 
 
-async def _next(inbox: _Inbox, *expected: str) -> Any:
-    message = await inbox.get()
-    if isinstance(message, Exception):
-        raise message
-    received = "the end of the stream" if message is None else message.WhichOneof("message") or "an empty message"
-    if received not in expected:
-        raise ProtocolViolation(" or ".join(expected), received)
-    return message
-
-
 async def _end(inbox: _Inbox) -> None:
     try:
         message = await asyncio.wait_for(inbox.get(), _CLOSE_SECONDS)
@@ -193,8 +197,7 @@ async def _request_of_chunk(opened: Request, number: int, items: pb.StreamRememb
     """The chunk's own id follows from the stream's, so that a stream sent again is known chunk by chunk."""
     if not opened.request_id:
         return opened
-    content = opened.digest + items.SerializeToString(deterministic=True)
-    digest = await asyncio.to_thread(lambda: sha256(content).digest())
+    digest = await hashed(opened.digest + items.SerializeToString(deterministic=True))
     return Request(str(uuid.uuid5(uuid.UUID(opened.request_id), str(number))), digest, opened.actor)
 
 

@@ -27,9 +27,16 @@ from memsidecar.v1 import memory_service_pb2 as pb
 
 
 class MemoryServicer:
-    def __init__(self, remember: Remember, memories: Memories, default_namespace: str, now: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        remember: Remember,
+        memories: Memories,
+        default_namespace: str,
+        now: Callable[[], int],
+        stream_idle: float,
+    ) -> None:
         self._memories = memories
-        self._ingest = Ingest(remember, default_namespace, now)
+        self._ingest = Ingest(remember, default_namespace, now, stream_idle)
         self._default_namespace = default_namespace
         self._now = now
 

@@ -29,8 +29,14 @@ async def large_request_of(message: Any, actor: str = "") -> Request:
     if not message.request_id:
         return Request(actor=actor)
     request_id, content = _taken_apart(message)
-    digest = await asyncio.to_thread(lambda: sha256(content).digest())
-    return Request(request_id, digest, actor)
+    return Request(request_id, await hashed(content), actor)
+
+
+async def hashed(content: bytes) -> bytes:
+    """The SHA-256 of what may be megabytes."""
+    if len(content) < _LARGE:
+        return sha256(content).digest()
+    return await asyncio.to_thread(lambda: sha256(content).digest())
 
 
 def _taken_apart(message: Any) -> tuple[str, bytes]:
