@@ -136,7 +136,7 @@ class Sessions:
         return await self._store.list_scratch(key, prefix, after, limit, self._clock.now())
 
     async def delete_scratch(self, key: SessionKey, keys: Sequence[str], request: Request) -> int:
-        return await self._store.delete_scratch(key, keys, self._clock.now())
+        return await self._store.delete_scratch(key, keys, self._clock.now(), request.request_id, request.digest)
 
     def _counted(self, messages: Sequence[Message]) -> Sequence[Message]:
         return [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]

@@ -164,9 +164,12 @@ class RedisSessions:
         names = sorted(name for name in stored if name.startswith(start) and (not after or name > beyond))
         return tuple(decode_scratch(name.decode(), stored[name]) for name in names[: max(0, limit)])
 
-    async def delete_scratch(self, key: SessionKey, keys: Sequence[str], now: int) -> int:
-        args: Sequence[Argument] = [now, *(utf8(name, "keys") for name in keys)]
-        return int((await self._run("delete_scratch", key, args, False))[0])
+    async def delete_scratch(
+        self, key: SessionKey, keys: Sequence[str], now: int, request_id: str, digest: bytes
+    ) -> int:
+        args = _once(now, "delete_scratch", request_id, digest)
+        args += (utf8(name, "keys") for name in keys)
+        return int((await self._write("delete_scratch", key, args, request_id))[0])
 
     async def check(self) -> None:
         await self._server.command("PING")
