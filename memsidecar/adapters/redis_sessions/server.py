@@ -20,6 +20,11 @@ from memsidecar.domain.errors import InvalidField, StoreFull, StoreUnavailable
 
 Argument = str | bytes | int
 
+# After a call that got no answer in time, the next one waits for this part of the time, and each further one longer:
+# all four attempts of a client fit into its ten seconds, and it learns why.
+_FIRST_PATIENCE = 0.1
+_PATIENCE_GROWS = 1.5
+
 _SESSION_SCRIPTS = ("create", "update", "end", "delete", "append", "messages", "pinned", "get_scratch")
 _SCRATCH_SCRIPTS = ("set_scratch", "list_scratch", "delete_scratch")
 _INDEX_SCRIPTS = ("index_add", "index_review", "index_remove")
@@ -43,7 +48,7 @@ class Server:
         self._client = client
         # A cluster's pool raises at once when a node has no free connection; so no more calls than that are let in.
         self._places = asyncio.Semaphore(settings.max_connections)
-        self._timeout_s = settings.timeout_s
+        self._timeout_s = self._patience_s = settings.timeout_s
         self._scripts = _load_scripts()
 
     @classmethod
@@ -80,19 +85,27 @@ class Server:
 
     async def _call(self, action: Any, repeatable: bool) -> Any:
         with _translated():
-            async with asyncio.timeout(self._timeout_s):
-                await self._places.acquire()
             try:
-                try:
-                    async with asyncio.timeout(self._timeout_s):
-                        return await action()
-                except (driver.ConnectionError, driver.TimeoutError, driver.ClusterError, OSError):
-                    if not repeatable:
-                        raise
-                async with asyncio.timeout(self._timeout_s):
-                    return await action()
-            finally:
-                self._places.release()
+                async with asyncio.timeout(self._patience_s), self._places:
+                    answer = await self._attempt(action, repeatable)
+            except TimeoutError:
+                # A server that hangs: what is asked next, often the same again, need not wait as long. Longer each
+                # time, because one that is only slow must get its answers through.
+                first = self._patience_s == self._timeout_s
+                shorter = self._timeout_s * _FIRST_PATIENCE if first else self._patience_s * _PATIENCE_GROWS
+                self._patience_s = min(self._timeout_s, shorter)
+                raise
+            self._patience_s = self._timeout_s
+            return answer
+
+    @staticmethod
+    async def _attempt(action: Any, repeatable: bool) -> Any:
+        try:
+            return await action()
+        except (driver.ConnectionError, driver.TimeoutError, driver.ClusterError, OSError):
+            if not repeatable:
+                raise
+        return await action()
 
     async def _evaluate(self, source: str, sha: str, args: tuple[Argument, ...]) -> Any:
         try:

@@ -19,7 +19,8 @@ class RedisSettings:
     """PEM file with the authorities that may sign the server's certificate; empty means those of the system."""
     max_connections: int = 32
     timeout_s: float = 5.0
-    """For a free connection, for connecting, and for each answer."""
+    """For one call as a whole: a free connection, connecting, the answer, and one more attempt when the line breaks.
+    Half of what a client waits for by default."""
     max_messages: int = 10_000
     """A longer transcript loses its oldest messages; pinned ones and the system prompt stay in reach of windows."""
     max_pinned: int = 256
