@@ -9,7 +9,7 @@ import logging
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -239,13 +239,14 @@ async def _open_sessions(config: Config, stack: AsyncExitStack) -> tuple[Session
     loading = asyncio.create_task(asyncio.to_thread(tokenizer.load, config.tokenizer), name="tokenizer")
     stack.push_async_callback(asyncio.wait, [loading])
     url = config.redis.connection_url
+    explain: Callable[[], str] = str
     if not url:
         server = await ValkeyServer.start(config.data_dir / "sessions", config.redis.maxmemory_mb * MEBIBYTE)
         stack.push_async_callback(server.stop)
         if server.set_aside:
             _log.warning("the sessions' file was set aside", extra={"reason": server.set_aside})
-        url = server.url
-    store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file))
+        url, explain = server.url, partial(getattr, server, "problem")
+    store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file, explain))
     stack.push_async_callback(store.close)
     await loading
     return store, tokenizer
@@ -290,7 +291,7 @@ async def _services(
                 graph_engine=config.graph.engine,
             )
         ),
-        health=Health(stores.ledger, stores.graph),
+        health=Health(stores.ledger, stores.graph, store),
     )
 
 

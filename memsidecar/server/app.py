@@ -95,7 +95,8 @@ class Server:
         self._settings = settings
         self._services = services
         self._admission = Admission(settings.max_concurrent_rpcs, settings.max_streams)
-        self._health = HealthServicer(services.health, [api.full_name for api in _API])
+        others = [api.full_name for api in _API if api is not _SESSION]
+        self._health = HealthServicer(services.health, others, _SESSION.full_name)
         self._data: grpc.aio.Server | None = None
         self._probes: grpc.aio.Server | None = None
         self._poll: asyncio.Task[None] | None = None

@@ -229,6 +229,17 @@ async def test_ready_follows_the_stores_and_alive_does_not(server: Server, world
     await asyncio.wait_for(until(port, "memsidecar.v1.RecallService", SERVING), 5)
 
 
+async def test_health_says_which_service_is_without_its_store(server: Server, world: World) -> None:
+    port = server.health_port
+    await asyncio.wait_for(until(port, "memsidecar.v1.SessionService", SERVING), 5)
+    world.sessions_answer = False
+    await asyncio.wait_for(until(port, "memsidecar.v1.SessionService", NOT_SERVING), 5)
+    for service in ("", "readiness", "memsidecar.v1.MemoryService"):
+        assert await state_of(port, service) == SERVING
+    world.sessions_answer = True
+    await asyncio.wait_for(until(port, "memsidecar.v1.SessionService", SERVING), 5)
+
+
 async def test_store_that_hangs_makes_unready_and_not_dead(server: Server, world: World) -> None:
     await asyncio.wait_for(until(server.health_port, "readiness", SERVING), 5)
     world.hang = True

@@ -45,7 +45,7 @@ class Server:
     """Runs scripts and commands. Raises StoreUnavailable or StoreFull, never what the driver raises."""
 
     def __init__(self, client: _Client, settings: RedisSettings) -> None:
-        self._client = client
+        self._client, self._explain = client, settings.explain
         # A cluster's pool raises at once when a node has no free connection; so no more calls than that are let in.
         self._places = asyncio.Semaphore(settings.max_connections)
         self._timeout_s = self._patience_s = settings.timeout_s
@@ -80,11 +80,11 @@ class Server:
         return answers
 
     async def close(self) -> None:
-        with _translated():
+        with self._translated():
             await self._client.aclose()
 
     async def _call(self, action: Any, repeatable: bool) -> Any:
-        with _translated():
+        with self._translated():
             try:
                 async with asyncio.timeout(self._patience_s), self._places:
                     answer = await self._attempt(action, repeatable)
@@ -106,6 +106,13 @@ class Server:
             if not repeatable:
                 raise
         return await action()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (driver.RedisError, driver.RedisClusterException, OSError) as error:
+            raise _translate(error, self._explain() or "does not answer") from error
 
     async def _evaluate(self, source: str, sha: str, args: tuple[Argument, ...]) -> Any:
         try:
@@ -169,15 +176,7 @@ def _host(url: str) -> str:
         return ""
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (driver.RedisError, driver.RedisClusterException, OSError) as error:
-        raise _translate(error) from error
-
-
-def _translate(error: BaseException) -> StoreFull | StoreUnavailable:
+def _translate(error: BaseException, problem: str) -> StoreFull | StoreUnavailable:
     # A refused login comes wrapped in a ConnectionError. Servers before 7 wrap what goes wrong inside a script in a
     # text of their own, so the beginning of it does not tell.
     causes = list(_causes(error))
@@ -190,7 +189,7 @@ def _translate(error: BaseException) -> StoreFull | StoreUnavailable:
         return StoreFull("sessions")
     if isinstance(error, driver.ResponseError):
         return StoreUnavailable("sessions", "answers with an error")
-    return StoreUnavailable("sessions")
+    return StoreUnavailable("sessions", problem)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
