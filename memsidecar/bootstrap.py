@@ -28,7 +28,7 @@ from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config
-from memsidecar.domain.errors import InvalidField, StoreUnavailable
+from memsidecar.domain.errors import InvalidField, ModelUnavailable, StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.ranking import Profile
@@ -65,6 +65,8 @@ SWITCH_INTERVAL = 0.0005
 COLLECT_AFTER = (2_000, 2, 25_000)
 # A recall waits this long for the embedder, then answers from the other tiers.
 QUERY_MODEL_TIMEOUT = 2.0
+# The start waits this long for a model to tell the size of its vectors, when nothing else does.
+MODEL_AT_START = 5.0
 # A write waits this long for its vectors (and longer for long texts), then is stored without them and embedded later:
 # well within the 10 s that clients give a call by default, so that a model that hangs does not fail writes.
 WRITE_MODEL_TIMEOUT = 5.0
@@ -161,7 +163,7 @@ async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     stack.push_async_callback(projector.close)
     indexes = HnswVectorIndexes(HnswSettings(crossover=config.vectors.crossover))
     stack.push_async_callback(indexes.close)
-    embedder, model, dimensions = await _open_embedder(config, stack)
+    embedder, model, dimensions = await _open_embedder(config, ledger, stack)
     cache = None
     if embedder is not None and config.embedding.cache_mb:
         embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
@@ -202,8 +204,11 @@ async def _open_graph(config: Config) -> KuzuGraph:
         return graph
 
 
-async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedder | None, str, int]:
-    """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors."""
+async def _open_embedder(
+    config: Config, ledger: SqliteLedger, stack: AsyncExitStack
+) -> tuple[Embedder | None, str, int]:
+    """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors: 0 for
+    that of its first answer."""
     settings = config.embedding
     if settings.provider in PROVIDERS:
         local = local_embedder(settings.provider)
@@ -228,7 +233,15 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
             )
         )
         stack.push_async_callback(remote.close)
-        await remote.load()
+        # Vectors that are stored tell the size; else the server, and when it is away, its first answer later on.
+        if not remote.dimensions and (known := await ledger.dimensions(remote.model)):
+            remote.expect(known)
+        try:
+            async with asyncio.timeout(MODEL_AT_START):
+                await remote.load()
+        except (ModelUnavailable, TimeoutError) as error:
+            problem = str(error) or "does not answer"
+            _log.warning("the model is away: no recall by meaning until it answers", extra={"problem": problem})
         return remote, remote.model, remote.dimensions
     return None, settings.model or settings.provider, settings.dimensions or 1
 
@@ -285,11 +298,12 @@ async def _services(
             ServerInfo(
                 version=__version__,
                 embedding_model=stores.space.model if embeds else "",
-                embedding_dimensions=stores.space.dimensions if embeds else 0,
+                embedding_dimensions=0,
                 tokenizers=tokenizer.names,
                 default_namespace=config.namespace,
                 graph_engine=config.graph.engine,
-            )
+            ),
+            lambda: stores.space.dimensions if embeds else 0,
         ),
         health=Health(stores.ledger, stores.graph, store),
     )

@@ -137,6 +137,10 @@ class Ledger(Protocol):
         """The same for some memories; one without vectors of that model is left out."""
         ...
 
+    async def dimensions(self, model: str) -> int | None:
+        """The size of the vectors of that model; None when none is stored."""
+        ...
+
     async def partitions(self, after: Partition | None, limit: int) -> Sequence[Partition]:
         """Partitions in the order of (namespace, user), after the given one."""
         ...

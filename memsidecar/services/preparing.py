@@ -67,7 +67,10 @@ class _Refused(Exception):
 
 
 class Space:
-    """The embedding space of this store: its model, and the embedder, if there is one."""
+    """The embedding space of this store: its model, and the embedder, if there is one.
+
+    `dimensions` given as 0 are the embedder's, which may know them after its first answer only.
+    """
 
     def __init__(
         self,
@@ -77,15 +80,25 @@ class Space:
         timeout: float,
         cache: EmbeddingCache | None = None,
     ) -> None:
-        self.model, self.dimensions, self._embedder, self._timeout = model, dimensions, embedder, timeout
+        self.model, self._dimensions, self._embedder, self._timeout = model, dimensions, embedder, timeout
         self._cache = cache
+
+    @property
+    def dimensions(self) -> int:
+        """0 while nobody knows."""
+        if not self._dimensions and self._embedder is not None:
+            self._dimensions = self._embedder.dimensions
+        return self._dimensions
 
     @property
     def embeds(self) -> bool:
         return self._embedder is not None
 
     def check(self, given: Vectors) -> Vectors:
-        """The caller's vectors as vectors of this space. Raises DimensionMismatch."""
+        """The caller's vectors as vectors of this space. Raises DimensionMismatch, and ModelUnavailable while the model
+        has not told its size."""
+        if not self.dimensions:
+            raise ModelUnavailable(self.model, "has not told its dimensions yet; retry, or set embedding.dimensions")
         if given.dimensions != self.dimensions or given.model not in ("", self.model):
             raise DimensionMismatch(self.model, self.dimensions, given.model, given.dimensions)
         return Vectors(self.model, given.rows)

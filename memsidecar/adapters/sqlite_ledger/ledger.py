@@ -71,6 +71,9 @@ class SqliteLedger:
     async def vectors_of(self, partition: Partition, memory_ids: Sequence[str], model: str) -> Sequence[StoredVectors]:
         return await self._read(lambda db: lookups.vectors_of(db, partition, memory_ids, model))
 
+    async def dimensions(self, model: str) -> int | None:
+        return await self._read(lambda db: lookups.dimensions(db, model))
+
     async def partitions(self, after: Partition | None, limit: int) -> Sequence[Partition]:
         return await self._read(lambda db: lookups.partitions(db, after, limit))
 
