@@ -17,6 +17,7 @@ SidecarError            (base, never raised itself)
 ├── Overloaded          refused early; try again after `retry_after`
 ├── Draining            the process is going away
 ├── StoreUnavailable    a store does not answer
+│   └── StoreUnusable   and will not without somebody's help: damaged, or of a later release
 ├── StoreFull           the disk is full; nothing was acknowledged
 ├── ModelUnavailable    the embedder does not answer
 ├── LedgerDamaged       a row fails its chain: reported, never served
@@ -152,6 +153,10 @@ class StoreUnavailable(SidecarError):
 
     def __init__(self, store: str, problem: str = "does not answer", retry_after: float = 1.0) -> None:
         super().__init__(f"the {store} store {problem}", {"store": store}, retry_after)
+
+
+class StoreUnusable(StoreUnavailable):
+    """Trying again does not help; the message says what does."""
 
 
 class StoreFull(SidecarError):

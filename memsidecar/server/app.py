@@ -162,6 +162,6 @@ class Server:
         if settings.socket:
             bind_socket(data, settings.socket, settings.socket_mode, settings.socket_group)
         if settings.tcp_port is not None:
-            self.tcp_port = bind_tcp(data, settings.tcp_host, settings.tcp_port)
+            self.tcp_port = bind_tcp(data, settings.tcp_host, settings.tcp_port, "listen.tcp_port")
         if settings.health_port is not None:
-            self.health_port = bind_tcp(probes, settings.health_host, settings.health_port)
+            self.health_port = bind_tcp(probes, settings.health_host, settings.health_port, "health.port")

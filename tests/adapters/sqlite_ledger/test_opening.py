@@ -10,7 +10,7 @@ import pytest
 
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.sqlite_ledger import NewerFormat, SqliteLedger
-from memsidecar.domain.errors import StoreUnavailable
+from memsidecar.domain.errors import StoreUnavailable, StoreUnusable
 from tests.adapters.sqlite_ledger.conftest import Tamper
 from tests.contracts.ledger_samples import fill
 
@@ -33,8 +33,10 @@ async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     content = b"a diary, not a ledger\n" * 1000
     (tmp_path / "ledger.db").write_bytes(content)
 
-    with pytest.raises(StoreUnavailable, match="is not a ledger file"):
+    with pytest.raises(StoreUnusable) as refused:
         await SqliteLedger.open(tmp_path, ProtobufEventCodec())
+    for said in (str(tmp_path / "ledger.db"), "was left as it is", "newest backup"):
+        assert said in str(refused.value)
 
     assert (tmp_path / "ledger.db").read_bytes() == content
 
@@ -54,3 +56,20 @@ async def test_an_opening_that_was_given_up_leaves_no_thread(tmp_path: Path) -> 
         await opening
 
     assert set(threading.enumerate()) == threads
+
+
+async def test_a_file_that_is_damaged_inside_is_refused_with_its_path(tmp_path: Path) -> None:
+    ledger = await SqliteLedger.open(tmp_path, ProtobufEventCodec())
+    await fill(ledger, 3)
+    await ledger.close()
+    path = tmp_path / "ledger.db"
+    content = bytearray(path.read_bytes())
+    for page in range(1, len(content) // 16_384):
+        content[page * 16_384 : page * 16_384 + 2_000] = b"\xff" * 2_000
+    path.write_bytes(content)
+
+    with pytest.raises(StoreUnusable, match="is damaged inside") as refused:
+        await SqliteLedger.open(tmp_path, ProtobufEventCodec())
+
+    assert str(path) in str(refused.value)
+    assert path.read_bytes() == bytes(content)
