@@ -6,7 +6,7 @@ Everything public is listed here; modules with an underscore may change in any r
 from memsidecar_client._blocking import Pages
 from memsidecar_client._blocking_client import Memsidecar, RecallStream, RememberStream, SessionHandle
 from memsidecar_client._client import AsyncMemsidecar
-from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
+from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._enums import (
     EpisodeOutcome,
     MemoryChange,
@@ -81,9 +81,9 @@ from memsidecar_client._remember_values import (
 from memsidecar_client._session_values import Appended, Message, ScratchEntry, Session, ToolCall, Window
 from memsidecar_client._sessions import AsyncSession
 from memsidecar_client._status_details import Violation
+from memsidecar_client._target import default_target
 
 __all__ = [
-    "DEFAULT_TARGET",
     "DEFAULT_TIMEOUT",
     "AlreadyExists",
     "Appended",
@@ -160,4 +160,5 @@ __all__ = [
     "Window",
     "WriteWait",
     "Written",
+    "default_target",
 ]

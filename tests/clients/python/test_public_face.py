@@ -18,14 +18,14 @@ PACKAGE = Path(memsidecar_client.__file__).parent
 
 PUBLIC = """
 AlreadyExists Appended AsyncMemsidecar AsyncPages AsyncRecallStream AsyncRememberStream AsyncSession Body
-Cancelled Conflict DEFAULT_TARGET DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
+Cancelled Conflict DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
 EpisodeOutcome Explanation Fact FailedPrecondition Filter Hit HitFound Internal InvalidArgument Item
 ItemResult JsonValue Memory MemoryChange MemoryKind MemoryOrder MemoryRevision MemoryState MemsidecarError
 Memsidecar Message NotFound Outcome Pages PermissionDenied Preference Procedure Provenance RecallDone
 RecallEvent RecallResult RecallStream RememberAction RememberStream Rememberable Remembered RememberedMany
 ResourceExhausted Role Scope ScoreComponent ScratchEntry ServerInfo Session SessionHandle StreamSummary Tier
 TierDone TierOutcome TierReport ToolCall Unauthenticated Unavailable UnknownBody Vector Violation Window
-WriteWait Written
+WriteWait Written default_target
 """
 
 
