@@ -285,7 +285,7 @@ async def _services(
     profile = Profile(spread=SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD))
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
-    purging = Purging(stores.ledger, hydration, residency, memories, clock)
+    purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
     return Services(

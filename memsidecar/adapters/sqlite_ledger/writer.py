@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
+from memsidecar.adapters.sqlite_ledger.deletions import ensure_table
 from memsidecar.adapters.sqlite_ledger.delivery import Outcome, deliver
 from memsidecar.adapters.sqlite_ledger.failures import is_about_the_store, not_opened, translated
 from memsidecar.adapters.sqlite_ledger.group import Group
@@ -73,6 +74,7 @@ class Writer:
     def _run(self) -> None:
         try:
             with closing(open_for_writing(self._path)) as self._connection:
+                ensure_table(self._connection, self._codec)
                 self._heads = Heads(self._connection)
                 self._wal = WriteAheadLog(self._connection)
                 self._wal.erase()  # After a crash the log may still hold what was purged just before.
