@@ -112,11 +112,11 @@ def update(
         raise InvalidField(f"{patch.path}.{kinds[0]}", f"the memory is of the kind {kinds[1]}, which never changes")
     on_memory = {f.name for f in fields(Memory)}
     body_changes = {k: v for k, v in patch.changes.items() if k not in on_memory}
-    body: Body = replace(memory.body, **body_changes)  # type: ignore[arg-type]
+    body: Body = replace(memory.body, **body_changes)  # type: ignore[arg-type]  # fields were checked by name
     if isinstance(body, Entity) and body_changes:
         body = replace(body, discovered=False)
     changes: dict[str, object] = {k: v for k, v in patch.changes.items() if k in on_memory}
-    mentions: tuple[str, ...] = changes.get("mentions", memory.mentions)  # type: ignore[assignment]
+    mentions: tuple[str, ...] = changes.get("mentions", memory.mentions)  # type: ignore[assignment]  # fields were checked by name
     # What it refers to already may be gone by now; that must not stand in the way of changing something else.
     before = {entity_id for _, entity_id in _references(memory.body, memory.mentions, "")}
     _check_references(
@@ -137,7 +137,7 @@ def update(
         updated_at=decision.now,
         version=memory.version + 1,
         digest=digest or digest_of(body, memory.scope.agent),
-        **changes,  # type: ignore[arg-type]
+        **changes,  # type: ignore[arg-type]  # fields were checked by name
     )
     vectors = patch.vectors
     if vectors is None and embedded_text(body) != embedded_text(memory.body):
@@ -302,4 +302,4 @@ def _check_references(
 def patched_body(memory: Memory, changes: Mapping[str, object]) -> Body:
     """The body that a memory will have after the changes, to be searched for names and embedded beforehand."""
     names = {f.name for f in fields(memory.body)}
-    return replace(memory.body, **{k: v for k, v in changes.items() if k in names})  # type: ignore[arg-type]
+    return replace(memory.body, **{k: v for k, v in changes.items() if k in names})  # type: ignore[arg-type]  # fields were checked by name

@@ -109,7 +109,7 @@ _BUILT = Built()
 def set_hit(target: pb.Hit, hit: Hit, now: int) -> None:
     _BUILT.put(target, hit.memory, now)
     target.score = hit.score
-    target.tier = int(hit.tier)  # type: ignore[assignment]
+    target.tier = pb.Tier.ValueType(hit.tier)
     if hit.components or hit.path:
         for part in hit.components:
             target.explanation.components.add(
@@ -120,8 +120,8 @@ def set_hit(target: pb.Hit, hit: Hit, now: int) -> None:
 
 
 def set_report(target: pb.TierReport, report: TierReport) -> None:
-    target.tier = int(report.tier)  # type: ignore[assignment]
-    target.outcome = int(report.outcome)  # type: ignore[assignment]
+    target.tier = pb.Tier.ValueType(report.tier)
+    target.outcome = pb.TierOutcome.ValueType(report.outcome)
     target.hit_count = report.hit_count
     set_seconds(target.elapsed, report.elapsed)
     target.message = report.message

@@ -208,7 +208,7 @@ def _wait(options: pb.RememberOptions) -> Wait:
 def _count(response: pb.StreamRememberResponse, results: Iterable[Outcome | SidecarError | None], now: int) -> None:
     for result in results:
         if isinstance(result, Outcome):
-            response.action_counts[pb.RememberAction.Name(int(result.action))] += 1  # type: ignore[arg-type]
+            response.action_counts[pb.RememberAction.Name(pb.RememberAction.ValueType(result.action))] += 1
         else:
             response.failure_count += 1
             if len(response.failures) < _MAX_FAILURES:
