@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memsidecar.adapters.event_codec import ProtobufEventCodec
-from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.domain.errors import LedgerDamaged, StoreUnavailable
-from memsidecar.domain.events import Change, Entry, Event, MemoryPurged, MemoryRecorded, VectorsRecorded
-from memsidecar.domain.memory import State
+from memsidecar.domain.events import Entry, Event, MemoryPurged, VectorsRecorded
 from memsidecar.domain.scope import Partition
-from memsidecar.ports.ledger import Append, DuePurge, Head, Ledger, Request, RequestKnown, StaleRevision
+from memsidecar.ports.ledger import Append, Head, Ledger, Request, RequestKnown, StaleRevision
+from tests.contracts.conftest import Opener
 from tests.contracts.ledger_samples import (
     ANN,
     BEN,
@@ -29,28 +25,6 @@ from tests.contracts.ledger_samples import (
     rows_by_memory,
     vectors,
 )
-
-Opener = Callable[[Path], Awaitable[Ledger]]
-
-
-async def open_sqlite(directory: Path) -> Ledger:
-    return await SqliteLedger.open(directory, ProtobufEventCodec())
-
-
-OPENERS: dict[str, Opener] = {"sqlite": open_sqlite}
-
-
-@pytest.fixture(params=list(OPENERS.values()), ids=list(OPENERS))
-def opener(request: pytest.FixtureRequest) -> Opener:
-    chosen: Opener = request.param
-    return chosen
-
-
-@pytest.fixture
-async def ledger(opener: Opener, tmp_path: Path) -> AsyncIterator[Ledger]:
-    opened = await opener(tmp_path)
-    yield opened
-    await opened.close()
 
 
 async def test_an_empty_ledger_has_nothing(ledger: Ledger) -> None:
@@ -371,35 +345,3 @@ async def test_a_request_id_is_recorded_once_and_its_answer_is_told(ledger: Ledg
     assert (await ledger.head(ANN)).revision == 1
     assert await ledger.find_request(ANN, "r2") is None
     await ledger.append(Append(BEN, 0, [recorded("m1")], 3, [first]))
-
-
-def deleted(memory_id: str, purge_at: int, change: Change = Change.DELETED) -> MemoryRecorded:
-    event = recorded(memory_id)
-    state = State.DELETED if change is Change.DELETED else State.ACTIVE
-    return MemoryRecorded(change, replace(event.memory, state=state, purge_at=purge_at), None)
-
-
-async def test_purges_that_are_due_are_found_without_reading_memories(ledger: Ledger) -> None:
-    await fill(ledger, 3, ANN)
-    await fill(ledger, 3, BEN)
-    assert await ledger.due_purges(2**62, None, 10) == []
-    await ledger.append(batch(3, deleted("m0", 10), deleted("m1", 20), deleted("m2", 10), partition=ANN))
-    await ledger.append(batch(3, deleted("m1", 10), partition=BEN))
-    assert await ledger.due_purges(9, None, 10) == []
-    due = [DuePurge(ANN, "m0"), DuePurge(ANN, "m2"), DuePurge(BEN, "m1")]
-    assert await ledger.due_purges(10, None, 10) == due
-    assert await ledger.due_purges(10, None, 2) == due[:2]
-    assert await ledger.due_purges(10, due[1], 2) == due[2:]
-    # One is brought back, one is purged; one is deleted and brought back in one transaction.
-    await ledger.append(
-        batch(6, deleted("m0", 0, Change.UNDELETED), MemoryPurged("m2"), deleted("m1", 5), partition=ANN)
-    )
-    await ledger.append(batch(4, deleted("m2", 10), deleted("m2", 0, Change.UNDELETED), partition=BEN))
-    assert await ledger.due_purges(2**62, None, 10) == [DuePurge(ANN, "m1"), DuePurge(BEN, "m1")]
-
-
-async def test_size_of_a_models_vectors_is_known_while_some_are_stored(ledger: Ledger) -> None:
-    assert await ledger.dimensions(MODEL) is None
-    await fill(ledger, 1)
-    assert await ledger.dimensions(MODEL) == 8
-    assert await ledger.dimensions("another") is None
