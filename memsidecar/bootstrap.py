@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import logging
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +31,7 @@ from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config
-from memsidecar.domain.errors import InvalidField, StoreUnavailable
+from memsidecar.domain.errors import InvalidField, ModelUnavailable, StoreUnavailable
 from memsidecar.domain.events import Entry
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.profile_choice import read_choice
@@ -69,11 +70,14 @@ GRAPH_LEAVES_FREE = 256 * MEBIBYTE
 # The interpreter hands the GIL on after this long (its default is 5 ms). A commit takes it back some ten times in the
 # ledger's thread: each time it would wait for as long as the event loop is busy, and so would every write.
 SWITCH_INTERVAL = 0.0005
-# Allocations before a young collection, and such collections before an older one (Python's own: 700, 10, 10). A full
-# collection over the records of 100,000 memories stops every call for a tenth of a second.
-COLLECT_AFTER = (20_000, 20, 50)
+# Allocations before a young collection, and such collections before an older one (Python's own: 700, 10, 10). A
+# collection stops every call: one of 2,000 young objects for half a millisecond, one that looks at three times as many
+# for two, a full one over the records of 100,000 memories for a tenth of a second. What survives is hardly ever cyclic.
+COLLECT_AFTER = (2_000, 2, 25_000)
 # A recall waits this long for the embedder, then answers from the other tiers.
 QUERY_MODEL_TIMEOUT = 2.0
+# The start waits this long for a model to tell the size of its vectors, when nothing else does.
+MODEL_AT_START = 5.0
 # A write waits this long for its vectors (and longer for long texts), then is stored without them and embedded later:
 # well within the 10 s that clients give a call by default, so that a model that hangs does not fail writes.
 WRITE_MODEL_TIMEOUT = 5.0
@@ -129,6 +133,8 @@ async def run(config: Config) -> None:
 
 def _calm_collector() -> None:
     """What is there at the start stays; of what comes, little is cyclic, and looking at all of it takes long."""
+    # numpy's first np.unique loads it, in 15 ms of a recall.
+    importlib.import_module("numpy.ma")
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
@@ -168,7 +174,7 @@ async def _open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     stack.push_async_callback(projector.close)
     indexes = HnswVectorIndexes(HnswSettings(crossover=config.vectors.crossover))
     stack.push_async_callback(indexes.close)
-    embedder, model, dimensions = await _open_embedder(config, stack)
+    embedder, model, dimensions = await _open_embedder(config, ledger, stack)
     cache = None
     if embedder is not None and config.embedding.cache_mb:
         embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
@@ -226,8 +232,11 @@ async def _open_accesses(config: Config, stack: AsyncExitStack) -> SqliteAccesse
     return store
 
 
-async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedder | None, str, int]:
-    """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors."""
+async def _open_embedder(
+    config: Config, ledger: SqliteLedger, stack: AsyncExitStack
+) -> tuple[Embedder | None, str, int]:
+    """The embedder (None: callers bring vectors, or nobody does), the model's name, and the size of its vectors: 0 for
+    that of its first answer."""
     settings = config.embedding
     if settings.provider in PROVIDERS:
         local = local_embedder(settings.provider)
@@ -252,7 +261,15 @@ async def _open_embedder(config: Config, stack: AsyncExitStack) -> tuple[Embedde
             )
         )
         stack.push_async_callback(remote.close)
-        await remote.load()
+        # Vectors that are stored tell the size; else the server, and when it is away, its first answer later on.
+        if not remote.dimensions and (known := await ledger.dimensions(remote.model)):
+            remote.expect(known)
+        try:
+            async with asyncio.timeout(MODEL_AT_START):
+                await remote.load()
+        except (ModelUnavailable, TimeoutError) as error:
+            problem = str(error) or "does not answer"
+            _log.warning("the model is away: no recall by meaning until it answers", extra={"problem": problem})
         return remote, remote.model, remote.dimensions
     return None, settings.model or settings.provider, settings.dimensions or 1
 
@@ -282,13 +299,14 @@ async def _open_sessions(config: Config, stack: AsyncExitStack) -> tuple[Session
     loading = asyncio.create_task(asyncio.to_thread(tokenizer.load, config.tokenizer), name="tokenizer")
     stack.push_async_callback(asyncio.wait, [loading])
     url = config.redis.connection_url
+    explain: Callable[[], str] = str
     if not url:
         server = await ValkeyServer.start(config.data_dir / "sessions", config.redis.maxmemory_mb * MEBIBYTE)
         stack.push_async_callback(server.stop)
         if server.set_aside:
             _log.warning("the sessions' file was set aside", extra={"reason": server.set_aside})
-        url = server.url
-    store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file))
+        url, explain = server.url, partial(getattr, server, "problem")
+    store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file, explain))
     stack.push_async_callback(store.close)
     await loading
     return store, tokenizer
@@ -324,7 +342,7 @@ async def _services(
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
-    purging = Purging(stores.ledger, hydration, residency, memories, clock)
+    purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
     times = GrammarTimeExpressions()
@@ -357,13 +375,14 @@ async def _services(
             ServerInfo(
                 version=__version__,
                 embedding_model=stores.space.model if embeds else "",
-                embedding_dimensions=stores.space.dimensions if embeds else 0,
+                embedding_dimensions=0,
                 tokenizers=tokenizer.names,
                 default_namespace=config.namespace,
                 graph_engine=config.graph.engine,
-            )
+            ),
+            lambda: stores.space.dimensions if embeds else 0,
         ),
-        health=Health(stores.ledger, stores.graph),
+        health=Health(stores.ledger, stores.graph, store),
     )
 
 
@@ -380,5 +399,6 @@ def _server_settings(config: Config) -> ServerSettings:
         default_namespace=config.namespace,
         max_concurrent_rpcs=config.limits.max_concurrent_rpcs,
         max_streams=config.limits.max_streams,
+        stream_idle=config.limits.stream_idle,
         reflection=config.reflection,
     )

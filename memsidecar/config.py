@@ -82,6 +82,9 @@ class Limits:
     (4 MiB) are 1 GiB."""
     max_streams: Annotated[int, Within(1, 100_000)] = 64
     """Open streams among those calls, so that forgotten streams cannot lock out short calls."""
+    stream_idle: Annotated[float, Within(1, 86_400, "s")] = 300.0
+    """Seconds that a StreamRemember waits for its client's next message; then it ends with STREAM_IDLE: forgotten
+    streams keep no new ones out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ _MAX_LENGTH = 0xFFFF
 _MANY_TERMS = 64
 # Postings in one pass over many terms: what the pass allocates for each is 30 bytes.
 _PASS = 1 << 20
+# Terms between two yields of `adding` and `removing`: a tenth of a millisecond.
+_STEP = 128
 
 
 class KeywordIndex:
@@ -39,25 +41,27 @@ class KeywordIndex:
         self._documents = 0
         self._entries = 0
 
-    def add(self, row: int, terms: Sequence[str]) -> None:
-        """Index a row's terms (repeats count). Rows without a call in between count as empty.
+    def add(self, row: int, terms: Iterable[str]) -> None:
+        """Index a row's terms (repeats count), given one by one or counted. Rows without a call in between are empty.
 
         Raises ValueError for a row that has terms already, or is beyond MAX_ROWS.
         """
+        for _ in self.adding(row, terms):
+            pass
+
+    def adding(self, row: int, terms: Iterable[str]) -> Iterator[None]:
+        """`add` in short steps: a page has tens of thousands of terms. Until the last one the index is half changed."""
+        counts = terms if isinstance(terms, Counter) else Counter(terms)
         if not 0 <= row < MAX_ROWS or (row < len(self._lengths) and self._lengths[row]):
             raise ValueError(f"row {row} cannot be added")
         if row >= len(self._lengths):
             self._lengths.extend([0] * (row + 1 - len(self._lengths)))
-        length = min(len(terms), _MAX_LENGTH)
+        length = min(counts.total(), _MAX_LENGTH)
         self._lengths[row] = length
-        self._documents += bool(terms)
+        self._documents += bool(counts)
         head = row << _COUNT_BITS
         postings = self._postings
-        # Most texts repeat no word, and a counter costs more than a dictionary.
-        counts = dict.fromkeys(terms, 1)
-        if len(counts) != len(terms):
-            counts = Counter(terms)
-        for term, count in counts.items():
+        for done, (term, count) in enumerate(counts.items(), 1):
             entry = head | (count if count < _MAX_COUNT else _MAX_COUNT)
             known = postings.get(term)
             if known is None:
@@ -66,16 +70,26 @@ class KeywordIndex:
                 known.append(entry)
             else:
                 known.insert(bisect_left(known, entry), entry)
-        self._entries += len(counts)
+            self._entries += 1
+            if not done % _STEP:
+                yield
 
-    def remove(self, row: int, terms: Sequence[str]) -> None:
+    def remove(self, row: int, terms: Iterable[str]) -> None:
         """Take out a row that was added with these terms: no trace of them stays, here or in a dump."""
+        for _ in self.removing(row, terms):
+            pass
+
+    def removing(self, row: int, terms: Iterable[str]) -> Iterator[None]:
+        """`remove` in short steps, as `adding`."""
         if row >= len(self._lengths) or not self._lengths[row]:
             return
         self._documents -= 1
         self._lengths[row] = 0
         first = row << _COUNT_BITS
-        for term in set(terms):
+        distinct = terms if isinstance(terms, Counter) else set(terms)
+        for done, term in enumerate(distinct, 1):
+            if not done % _STEP:
+                yield
             known = self._postings.get(term)
             place = bisect_left(known, first) if known is not None else 0
             if known is None or place == len(known) or known[place] >> _COUNT_BITS != row:

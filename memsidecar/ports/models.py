@@ -17,7 +17,9 @@ class Embedder(Protocol):
         ...
 
     @property
-    def dimensions(self) -> int: ...
+    def dimensions(self) -> int:
+        """0 while the provider has not told it: the first vectors do."""
+        ...
 
     @property
     def max_chars(self) -> int:

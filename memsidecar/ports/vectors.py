@@ -81,7 +81,9 @@ class VectorIndex(Protocol):
 class VectorIndexes(Protocol):
     """Makes and loads indexes; one implementation, many partitions."""
 
-    def create(self, dimensions: int) -> VectorIndex: ...
+    def create(self, dimensions: int) -> VectorIndex:
+        """An empty index. 0 dimensions: those of the first vectors that are added; until then nothing is found."""
+        ...
 
     async def load(self, folder: Path, dimensions: int, mark: int = 0) -> VectorIndex | None:
         """The saved index; None when there is none with that mark or it is not intact (then the caller builds it from

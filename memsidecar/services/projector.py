@@ -12,6 +12,7 @@ from memsidecar.domain.events import Entry
 from memsidecar.domain.fold import apply
 from memsidecar.ports.graph import GraphChange, GraphStore
 from memsidecar.ports.ledger import Ledger
+from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
 
@@ -200,11 +201,12 @@ class GraphProjector:
             if not entries:
                 self._applied = max(self._applied, self._newest)
                 return
-        changes = [
-            GraphChange(entry.position, entry.partition, apply(entry.event))
-            for entry in entries
-            if entry.event is not None and entry.partition.name not in self._damaged
-        ]
+        changes = []
+        turn = Turn()
+        for entry in entries:
+            if entry.event is not None and entry.partition.name not in self._damaged:
+                changes.append(GraphChange(entry.position, entry.partition, apply(entry.event)))
+                await turn.give()
         last = entries[-1].position
         if changes:
             await self._graph.apply(changes)

@@ -29,6 +29,7 @@ from memsidecar.ports.runtime import Clock
 from memsidecar.services.answering import Wanted, answer
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.conversation import Conversation, Heard
+from memsidecar.services.long_texts import is_long
 from memsidecar.services.named_times import NO_TIMES, NamedTimes, Times
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Space
@@ -174,8 +175,12 @@ class Recall:
         for resident in residents:
             if resident.due:
                 self._backlog.notice(resident.partition)
-            names, speakers = resident.lookup.names(), resident.speakers()
-            read.append((resident, analyse(question.text, names, speakers, times.bonus)))
+            known = resident.lookup.names(), resident.speakers(), times.bonus
+            if is_long(question.text):
+                # Safe beside the loop: names are looked up one by one, and speakers are made anew when they change.
+                read.append((resident, await asyncio.to_thread(analyse, question.text, *known)))
+            else:
+                read.append((resident, analyse(question.text, *known)))
         if question.min_revision is not None and residents[0].head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))
         return _Plan(question, profile, read, loaded, now, deadline, tiers, times, heard)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -22,6 +23,10 @@ from memsidecar.ports.sessions import Appended, SessionChange, SessionKey, Sessi
 
 HOUR = 3600 * 1_000_000
 DEFAULT_TTL = HOUR
+# Characters counted on the loop, about half a millisecond; more of them in a thread. A message of its own costs as much
+# as so many.
+COUNTED_INLINE = 20_000
+COST_OF_MESSAGE = 400
 
 
 class Sessions:
@@ -90,7 +95,10 @@ class Sessions:
         self, key: SessionKey, messages: Sequence[Message], expected_last_seq: int | None, request: Request
     ) -> Appended:
         """Add messages in order, all or none; tokens are counted where the caller did not."""
-        counted = [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]
+        if sum(len(m.text) + COST_OF_MESSAGE for m in messages) > COUNTED_INLINE:
+            counted = await asyncio.to_thread(self._counted, messages)
+        else:
+            counted = self._counted(messages)
         return await self._store.append(
             key, counted, self._clock.now(), expected_last_seq, request.request_id, request.digest
         )
@@ -108,7 +116,8 @@ class Sessions:
         encoding = self._tokenizer.resolve(tokenizer) if tokenizer else ""
         session, messages = await self.conversation(key, limit * LOOK_BACK)
         if encoding and encoding != self._tokenizer.resolve(""):
-            messages = self.recounted(messages, encoding)
+            # A vocabulary that is used for the first time takes a third of a second to read.
+            messages = await asyncio.to_thread(self.recounted, messages, encoding)
         window = cut_window(messages, (), max(0, context - reserved), limit)
         return replace(window, omitted=max(0, session.last_seq - len(window.messages)))
 
@@ -140,7 +149,13 @@ class Sessions:
         return await self._store.list_scratch(key, prefix, after, limit, self._clock.now())
 
     async def delete_scratch(self, key: SessionKey, keys: Sequence[str], request: Request) -> int:
-        return await self._store.delete_scratch(key, keys, self._clock.now())
+        return await self._store.delete_scratch(key, keys, self._clock.now(), request.request_id, request.digest)
+
+    def _counted(self, messages: Sequence[Message]) -> Sequence[Message]:
+        return [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]
+
+    def _recounted(self, messages: Sequence[Message], encoding: str) -> Sequence[Message]:
+        return [replace(m, token_count=self._count(m, encoding)) for m in messages]
 
     def _count(self, message: Message, encoding: str = "") -> int:
         parts = [message.text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]

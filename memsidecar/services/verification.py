@@ -53,7 +53,7 @@ class Verification:
         self._ledger, self._graph, self._projector, self._snapshots = ledger, graph, projector, snapshots
         self._hydrate = Hydration(ledger, codec, indexes, snapshots, space)
         # It has only what hydrating asks for: nothing is saved or dropped here.
-        self._rebuild = Hydration(ledger, codec, indexes, _NoSnapshots(snapshots), space)  # type: ignore[arg-type]
+        self._rebuild = Hydration(ledger, codec, indexes, _NoSnapshots(snapshots), space)  # type: ignore[arg-type]  # a part of it
 
     async def __call__(self, repair: bool) -> AsyncIterator[Finding]:
         """Every finding, partition by partition. A damaged ledger is reported and cannot be repaired."""

@@ -358,3 +358,17 @@ TestExactIndexInAnyOrder = VectorIndexMachine.TestCase
 TestExactIndexInAnyOrder.settings = _QUICK
 TestMixedIndexInAnyOrder = MixedMachine.TestCase
 TestMixedIndexInAnyOrder.settings = _QUICK
+
+
+async def test_an_index_without_a_size_takes_that_of_its_first_vectors(indexes: VectorIndexes) -> None:
+    index = indexes.create(0)
+    assert index.dimensions == 0
+    assert len(index.search(unit(1, 8, 1)[0], 5)[0]) == 0
+    assert index.score(unit(1, 8, 1)[0], np.array([3], dtype=np.int32)).tolist() == [-1.0]
+    vectors = unit(2, 8, 2)
+    index.add(4, vectors)
+    assert index.dimensions == vectors.shape[1]
+    assert index.search(vectors[1], 5)[0].tolist() == [4]
+    with pytest.raises(ValueError, match="float32"):
+        index.add(5, vectors[:, :-1])
+    await index.close()

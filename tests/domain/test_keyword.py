@@ -115,3 +115,14 @@ def test_a_row_is_added_once_and_within_bounds() -> None:
 def test_a_word_never_seen_weighs_in_the_question() -> None:
     index = indexed([["a"], ["b"], ["c"]])
     assert index.scores(["a", "zzz"], 3)[0] < index.scores(["a"], 3)[0] / 2
+
+
+def test_steps_of_a_long_row_add_and_remove_all_of_it() -> None:
+    terms = [f"term {n}" for n in range(1_000)] * 2
+    index, whole = KeywordIndex(), KeywordIndex()
+    assert len(list(index.adding(0, Counter(terms)))) > 3
+    whole.add(0, terms)
+    assert index.terms_by_row() == whole.terms_by_row() == {0: dict.fromkeys(terms, 2)}
+    assert len(list(index.removing(0, Counter(terms)))) > 3
+    assert index.terms_by_row() == {}
+    assert index.nbytes == KeywordIndex().nbytes + 2

@@ -6,7 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from memsidecar_client import AsyncMemsidecar, Fact, FailedPrecondition, Filter, Tier, TierOutcome, WriteWait
+from memsidecar_client import (
+    AsyncMemsidecar,
+    Fact,
+    FailedPrecondition,
+    Filter,
+    Tier,
+    TierOutcome,
+    Unavailable,
+    WriteWait,
+)
 
 from tests.doubles.embedding_server import EmbeddingServer, Json, Reply, embedding_server
 from tests.e2e.process import CLEAN, Launch, verify
@@ -92,6 +101,34 @@ async def test_vectors_of_an_outage_arrive_by_themselves_even_after_a_kill(
         assert found.hits[0].memory.text == TEXTS[5]
     assert await asyncio.to_thread(sidecar.stop) == 0
     assert await asyncio.to_thread(verify, sidecar.data_dir, _settings(provider)) == CLEAN
+
+
+async def test_a_start_does_not_wait_for_a_model_that_is_away_and_of_unknown_size(
+    launch: Launch, provider: EmbeddingServer
+) -> None:
+    settings = {**_settings(provider), "embedding.dimensions": "0"}
+    with Outage(provider):
+        sidecar = await _started(launch, settings)
+        async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
+            assert (await client.server_info()).embedding_dimension == 0
+            told = await client.remember(TEXTS[0])
+            assert told.outcomes[0].embedding_pending
+            found = await client.recall(TEXTS[0])
+            assert found.degraded
+            assert found.hits[0].memory.text == TEXTS[0]
+            with pytest.raises(Unavailable, match=r"set embedding\.dimensions"):
+                await client.remember("with a vector", embedding=[1.0, 0.0], timeout=2)
+    async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
+        await _until_found(client, 1)
+        assert (await client.server_info()).embedding_dimension == 64
+    assert await asyncio.to_thread(sidecar.stop) == 0
+    with Outage(provider):  # the size is that of the vectors which are stored
+        await asyncio.to_thread(sidecar.start)
+        async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
+            assert (await client.server_info()).embedding_dimension == 64
+            assert (await client.recall(TEXTS[0])).degraded
+    assert await asyncio.to_thread(sidecar.stop) == 0
+    assert await asyncio.to_thread(verify, sidecar.data_dir, settings) == CLEAN
 
 
 async def test_vectors_of_two_models_never_meet(

@@ -50,6 +50,7 @@ class World:
     events: list[Hit | TierReport | Recalled] = field(default_factory=list)
     item_errors: dict[int, SidecarError] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    sessions_answer: bool = True
     hang: bool = False
 
     async def step(self, use_case: str, *seen: Any) -> None:
@@ -334,3 +335,6 @@ class FakeHealth(Health):
         if self.world.hang:
             await asyncio.Event().wait()
         return self.world.missing
+
+    async def sessions_ready(self) -> bool:
+        return self.world.sessions_answer

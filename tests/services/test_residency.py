@@ -85,11 +85,11 @@ async def test_an_update_outlives_an_eviction(stack: Stack, monkeypatch: pytest.
     (memory,) = stored(await stack.remember(ANN, "drinks tea"))
     real = stack.preparing.read
 
-    async def read(body: Fact) -> object:
+    async def read(body: Fact, agent: str) -> object:
         if stack.residency.peek(WHO) is not None:
             await evict(stack, ANN)
             await stack.remember(ANN, "somebody else writes")
-        return await real(body)
+        return await real(body, agent)
 
     monkeypatch.setattr(stack.preparing, "read", read)
     await stack.memories.update(

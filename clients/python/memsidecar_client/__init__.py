@@ -7,7 +7,7 @@ from memsidecar_client._blocking import Pages
 from memsidecar_client._blocking_client import Memsidecar, RecallStream, RememberStream, SessionHandle
 from memsidecar_client._client import AsyncMemsidecar
 from memsidecar_client._context_values import Context, ContextSection, Omission, SectionBudget
-from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
+from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._enums import (
     ContextFormat,
     ContextSectionKind,
@@ -89,9 +89,9 @@ from memsidecar_client._remember_values import (
 from memsidecar_client._session_values import Appended, Message, ScratchEntry, Session, ToolCall, Window
 from memsidecar_client._sessions import AsyncSession
 from memsidecar_client._status_details import Violation
+from memsidecar_client._target import default_target
 
 __all__ = [
-    "DEFAULT_TARGET",
     "DEFAULT_TIMEOUT",
     "AlreadyExists",
     "Appended",
@@ -179,4 +179,5 @@ __all__ = [
     "Window",
     "WriteWait",
     "Written",
+    "default_target",
 ]

@@ -9,7 +9,7 @@ from typing import Self
 
 from memsidecar_client._blocking import Blocking, Pages, blocking, opening
 from memsidecar_client._client import AsyncMemsidecar
-from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
+from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._loop_thread import LoopThread
 from memsidecar_client._recall_stream import AsyncRecallStream
 from memsidecar_client._recall_values import RecallEvent
@@ -98,7 +98,7 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
 
     def __init__(
         self,
-        target: str = DEFAULT_TARGET,
+        target: str = "",
         *,
         namespace: str = "",
         user: str = "",

@@ -30,6 +30,12 @@ class Contents:
         self.moved = 0
         self.tail_dead = 0
 
+    def begin(self, dimensions: int) -> None:
+        """Vectors of this size come from now on; there are none yet."""
+        with self.lock:
+            self.dimensions = dimensions
+            self.tail = ExactTail(dimensions)
+
     @property
     def nbytes(self) -> int:
         return self.table.nbytes + self.tail.nbytes + (self.graph.nbytes if self.graph is not None else 0)

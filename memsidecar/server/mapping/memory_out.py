@@ -27,7 +27,7 @@ def set_memory(target: pb.Memory, memory: Memory, now: int, usage: Usage = NO_US
     partition = memory.scope.partition
     target.name = name_of(partition, "memories", memory.id)
     set_scope(target.scope, memory.scope)
-    target.state = int(memory.state_at(now))  # type: ignore[assignment]
+    target.state = pb.MemoryState.ValueType(memory.state_at(now))
     _set_body(target, memory.body, partition)
     set_time(target.create_time, memory.created_at)
     set_time(target.update_time, memory.updated_at)
@@ -77,7 +77,7 @@ def set_scope(target: scope_pb2.Scope, scope: Scope) -> None:
 
 
 def set_outcome(target: memory_service_pb2.RememberOutcome, outcome: Outcome, now: int, usage_of: UsageOf) -> None:
-    target.action = int(outcome.action)  # type: ignore[assignment]
+    target.action = memory_service_pb2.RememberAction.ValueType(outcome.action)
     set_memory(target.memory, outcome.memory, now, usage_of(outcome.memory.scope.partition, outcome.memory.id))
     target.explanation = outcome.explanation
     target.embedding_pending = outcome.embedding_pending
@@ -89,7 +89,7 @@ def set_revision(target: pb.MemoryRevision, entry: Entry, now: int) -> None:
     set_time(target.create_time, entry.recorded_at)
     match entry.event:
         case MemoryRecorded(change=change, memory=memory, actor=actor, reason=reason):
-            target.change = int(change)  # type: ignore[assignment]
+            target.change = pb.MemoryChange.ValueType(change)
             set_memory(target.snapshot, memory, now)
             target.actor, target.reason = actor, reason
         case MemoryPurged(actor=actor, reason=reason):
@@ -146,7 +146,7 @@ def _set_episode(target: pb.Episode, body: Episode, partition: Partition) -> Non
     if body.participants:
         target.participants.extend(names_of(partition, body.participants))
     if body.outcome:
-        target.outcome = int(body.outcome)  # type: ignore[assignment]
+        target.outcome = pb.EpisodeOutcome.ValueType(body.outcome)
     if body.decisions:
         target.decisions.extend(body.decisions)
     if body.lessons:

@@ -17,6 +17,7 @@ from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_usage
 from memsidecar.server.mapping.names import name_of, names_of
 from memsidecar.server.mapping.sessions import set_message
 from memsidecar.server.mapping.values import set_seconds, set_time, varint
+from memsidecar.services.turn import Turn
 from memsidecar.v1 import recall_service_pb2 as pb
 
 _EPOCH = date(1970, 1, 1)
@@ -82,7 +83,7 @@ def _set_place(target: pb.Hit, hit: Hit, usage: Usage) -> None:
         target.duplicates.extend(name_of(partition, "memories", memory) for partition, memory in hit.duplicates)
     if hit.suspicious:
         target.suspicious = True
-    target.tier = int(hit.tier)  # type: ignore[assignment]
+    target.tier = pb.Tier.ValueType(hit.tier)
     if hit.components or hit.path:
         for part in hit.components:
             target.explanation.components.add(
@@ -93,8 +94,8 @@ def _set_place(target: pb.Hit, hit: Hit, usage: Usage) -> None:
 
 
 def set_report(target: pb.TierReport, report: TierReport) -> None:
-    target.tier = int(report.tier)  # type: ignore[assignment]
-    target.outcome = int(report.outcome)  # type: ignore[assignment]
+    target.tier = pb.Tier.ValueType(report.tier)
+    target.outcome = pb.TierOutcome.ValueType(report.outcome)
     if report.hit_count:
         target.hit_count = report.hit_count
     set_seconds(target.elapsed, report.elapsed)
@@ -132,7 +133,7 @@ def _set_analysis(target: pb.QueryAnalysis, found: Understanding, partition: Par
     target.rewritten_text = found.rewritten
 
 
-def with_hits(response: pb.RecallOnceResponse, hits: Sequence[Hit], now: int, usage_of: UsageOf) -> bytes:
+async def with_hits(response: pb.RecallOnceResponse, hits: Sequence[Hit], now: int, usage_of: UsageOf) -> bytes:
     """The bytes of the whole answer. The weakest hits are left out, and it is degraded, where it would not fit a
     message.
 
@@ -141,7 +142,9 @@ def with_hits(response: pb.RecallOnceResponse, hits: Sequence[Hit], now: int, us
     """
     parts: list[bytes] = []
     room = limits.MAX_MESSAGE_BYTES - response.ByteSize() - 1024
+    turn = Turn()
     for hit in hits:
+        await turn.give()
         kept, place = _BUILT.encoded(hit.memory, now), pb.Hit()
         _set_place(place, hit, usage_of(hit.partition, hit.memory.id))
         own = place.SerializeToString()

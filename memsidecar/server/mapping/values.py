@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.struct_pb2 import NULL_VALUE, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 from numpy.typing import NDArray
 
@@ -136,7 +136,7 @@ def _set_object(target: Struct, fields: Mapping[str, Json]) -> None:
 def _set_plain(target: Value, item: Json) -> None:
     match item:
         case None:
-            target.null_value = 0  # type: ignore[assignment]
+            target.null_value = NULL_VALUE
         case bool():
             target.bool_value = item
         case int() | float():

@@ -50,7 +50,7 @@ class RecallServicer:
         response = once_response(recalled, question.scope.partition)
         if recalled.more:
             response.next_page_token = next_page_token(request, question.skip + len(recalled.hits))
-        return with_hits(response, recalled.hits, self._now(), self._usage_of)
+        return await with_hits(response, recalled.hits, self._now(), self._usage_of)
 
     async def Recall(self, request: pb.RecallRequest) -> AsyncGenerator[pb.RecallResponse, None]:  # noqa: N802
         question = self._question(request)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Set
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from memsidecar.domain.keyword import KeywordIndex
 from memsidecar.domain.memory import Entity, Episode, Kind, Memory, State
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.text import entity_key
-from memsidecar.domain.tokens import tokens
+from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.view import oldest
 from memsidecar.ports.ledger import EventCodec, Head
 from memsidecar.ports.vectors import VectorIndex
@@ -24,6 +26,10 @@ from memsidecar.services.resident.columns import Columns
 from memsidecar.services.resident.lookup import Lookup
 from memsidecar.services.resident.records import Records
 
+Terms = Mapping[str, Counter[str]]
+"""Index terms, counted, by the text that they are of (`indexed_text`)."""
+
+_NO_TERMS: Terms = MappingProxyType({})
 _EMPTY_BYTES = 64 * 1024  # an empty partition's objects
 
 
@@ -137,16 +143,34 @@ class Resident:
 
     # Applying.
 
-    def apply(self, delta: Delta, terms: list[str] | None = None, revision: int | None = None) -> None:
-        """Follow one delta. `terms` are the tokens of the put memory's indexed text, when the caller has them.
+    def texts_of(self, delta: Delta) -> list[str]:
+        """The texts whose terms `apply` will need because of what is here already."""
+        row = self.lookup.rows.get(delta.subject)
+        if row is None:
+            return []
+        old = self.records.get(row)
+        if delta.purged:
+            return [indexed_text(old.body)]
+        if delta.put is None or (old.body == delta.put.body and delta.vectors is None):
+            return []
+        return [indexed_text(old.body), indexed_text(delta.put.body)]
+
+    def apply(self, delta: Delta, terms: Terms = _NO_TERMS, revision: int | None = None) -> None:
+        """Follow one delta. `terms` are those of texts that the caller has counted already.
 
         `revision` is the delta's place in the ledger: a new memory's place in lists, which a page token may hold on to,
         so that it must be the same after a replay without what was purged. Left out, memories come in order of rows.
         """
+        for _ in self.applying(delta, terms, revision):
+            pass
+
+    def applying(self, delta: Delta, terms: Terms = _NO_TERMS, revision: int | None = None) -> Iterator[None]:
+        """`apply` in short steps, between which others may run, but nobody may read this partition."""
         if delta.purged:
-            self._purge(delta.subject)
+            yield from self._purge(delta.subject, terms)
         if delta.put is not None:
-            self._put(delta.put, terms, revision, delta.vectors is not None and delta.vectors.model == self.model)
+            brings_vectors = delta.vectors is not None and delta.vectors.model == self.model
+            yield from self._put(delta.put, terms, revision, brings_vectors)
         # Vectors read back from the ledger come apart from their event, which then has none.
         if delta.vectors is not None and delta.vectors.model == self.model and len(delta.vectors.rows):
             row = self.lookup.rows.get(delta.subject)
@@ -163,11 +187,11 @@ class Resident:
         if self.due:
             self.due.pop(self.records.get(row).id, None)
 
-    def _put(self, memory: Memory, terms: list[str] | None, revision: int | None, brings_vectors: bool) -> None:
+    def _put(self, memory: Memory, terms: Terms, revision: int | None, brings_vectors: bool) -> Iterator[None]:
         old_row = self.lookup.rows.get(memory.id)
         if old_row is None:
             row = self.columns.append(memory, self.columns.rows if revision is None else revision)
-            self._index(row, memory, terms)
+            yield from self._index(row, memory, terms)
             self._link(row, memory)
         else:
             old = self.records.get(old_row)
@@ -177,14 +201,14 @@ class Resident:
             same_text = old.body == memory.body or indexed_text(old.body) == indexed_text(memory.body)
             stale = old.body != memory.body and embedded_text(old.body) != embedded_text(memory.body)
             if old_row in self._has_vectors and (stale or brings_vectors):
-                row = self._move(old_row, old, memory)
-                self._index(row, memory, terms)
+                row = yield from self._move(old_row, old, memory, terms)
+                yield from self._index(row, memory, terms)
             else:
                 row = old_row
                 self.columns.write(row, memory)
                 if not same_text:
-                    self.keywords.remove(row, tokens(indexed_text(old.body)))
-                    self._index(row, memory, terms)
+                    yield from self.keywords.removing(row, _terms_of(old, terms))
+                    yield from self._index(row, memory, terms)
             if stale:
                 self.columns.judge(row, NO_FEEDBACK)
         self.records.put(row, memory)
@@ -193,8 +217,8 @@ class Resident:
         if isinstance(memory.body, Entity):
             self._speaking = None
 
-    def _index(self, row: int, memory: Memory, terms: list[str] | None) -> None:
-        self.keywords.add(row, tokens(indexed_text(memory.body)) if terms is None else terms)
+    def _index(self, row: int, memory: Memory, terms: Terms) -> Iterator[None]:
+        yield from self.keywords.adding(row, _terms_of(memory, terms))
         if isinstance(memory.body, Episode):
             self._speakers = self._speaking = None
 
@@ -210,25 +234,25 @@ class Resident:
         if previous is not None:
             self.columns.follow(row, previous)
 
-    def _move(self, old_row: int, old: Memory, memory: Memory) -> int:
+    def _move(self, old_row: int, old: Memory, memory: Memory, terms: Terms) -> Generator[None, None, int]:
         """A new row for a memory that is there already."""
         session = int(self._column("session")[old_row])
         row = self.columns.append(memory, int(self._column("birth")[old_row]))
         self.columns.move(old_row, row)
-        self._retire(old_row, old)
+        yield from self._retire(old_row, old, terms)
         if self._last_episode.get(session) == old_row:
             self._last_episode[session] = row
         return row
 
-    def _retire(self, row: int, memory: Memory) -> None:
+    def _retire(self, row: int, memory: Memory, terms: Terms) -> Iterator[None]:
         """Take a row out of the indexes."""
         self.records.drop(row)
-        self.keywords.remove(row, tokens(indexed_text(memory.body)))
+        yield from self.keywords.removing(row, _terms_of(memory, terms))
         if row in self._has_vectors:
             self.vectors.remove(row)
             self._has_vectors.discard(row)
 
-    def _purge(self, memory_id: str) -> None:
+    def _purge(self, memory_id: str, terms: Terms) -> Iterator[None]:
         row = self.lookup.rows.get(memory_id)
         if row is None:
             return
@@ -236,7 +260,7 @@ class Resident:
         session = int(self._column("session")[row])
         self.lookup.drop(row, memory)
         self.columns.erase(row)
-        self._retire(row, memory)
+        yield from self._retire(row, memory, terms)
         self.due.pop(memory_id, None)
         if isinstance(memory.body, Episode):
             self._speakers = None
@@ -295,6 +319,12 @@ class Resident:
         due[arrays["has_vectors"]] = False
         self.due = {self.records.get(row).id: None for row in np.flatnonzero(due).tolist()}
         self.head = head
+
+
+def _terms_of(memory: Memory, terms: Terms) -> Counter[str]:
+    text = indexed_text(memory.body)
+    known = terms.get(text) if terms else None
+    return token_counts(text) if known is None else known
 
 
 def _created_in(columns: Columns) -> Callable[[int], int]:

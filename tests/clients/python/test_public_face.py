@@ -19,7 +19,7 @@ PACKAGE = Path(memsidecar_client.__file__).parent
 PUBLIC = """
 AlreadyExists Appended AsyncMemsidecar AsyncPages AsyncRecallStream AsyncRememberStream AsyncSession Body
 Cancelled Conflict Context ContextFormat ContextSection ContextSectionKind Omission OmissionReason SectionBudget
-DEFAULT_TARGET DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
+DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
 EpisodeOutcome Explanation Fact FailedPrecondition FeedbackKind Filter Hit HitFound Internal InvalidArgument Item
 ItemResult JsonValue Memory MemoryChange MemoryKind MemoryOrder MemoryRevision MemoryState MemsidecarError
 Memsidecar Message MessageFound MessageHit NotFound Outcome Pages PermissionDenied Preference Procedure Provenance
@@ -27,7 +27,7 @@ QuestionAnalysis RecallDone
 RecallEvent RecallResult RecallStream RememberAction RememberStream Rememberable Remembered RememberedMany
 ResourceExhausted Role Scope ScoreComponent ScratchEntry ServerInfo Session SessionHandle StreamSummary Tier
 TierDone TierOutcome TierReport ToolCall Unauthenticated Unavailable UnknownBody Vector Violation Window
-WriteWait Written
+WriteWait Written default_target
 """
 
 
