@@ -22,7 +22,6 @@ _DATE = re.compile(
     rf"|(?:\b{_DAY}\s+(?:of\s+)?)?\b(?P<month>{_MONTH})\b\.?(?:\s+{_DAY}\b)?(?:,?\s+(?P<year>\d{{4}})\b)?"
     r"|(?:(?P<zh_year>\d{4})年)(?:(?P<zh_month>\d{1,2})月(?:(?P<zh_day>\d{1,2})[日号])?)?"
     r"|\b(?:in|during|of)\s+(?P<alone>(?:19|20)\d\d)\b",
-    re.IGNORECASE,
 )
 # A question of pages is not searched for dates for ever.
 _READ = 4_000
@@ -30,7 +29,7 @@ _READ = 4_000
 
 def explicit_dates(text: str, reference: int) -> tuple[Span, ...]:
     """The days, months and years that a text writes out. A month without a year is the last one before `reference`."""
-    return tuple(_spans(text[-_READ:], reference))
+    return tuple(_spans(text[-_READ:].lower(), reference))
 
 
 def _spans(text: str, reference: int) -> Iterator[Span]:
@@ -39,9 +38,9 @@ def _spans(text: str, reference: int) -> Iterator[Span]:
         month_text = match["iso_month"] or match["month"] or match["zh_month"]
         day_text = match["iso_day"] or match[4] or match[6] or match["zh_day"]
         # "may" and "march" are also verbs.
-        if match["month"] and not (year_text or day_text) and month_text.casefold() in ("may", "mar", "march"):
+        if match["month"] and not (year_text or day_text) and month_text in ("may", "mar", "march"):
             continue
-        month = _NUMBERS[month_text.casefold()] if match["month"] else int(month_text or 0)
+        month = _NUMBERS[month_text] if match["month"] else int(month_text or 0)
         try:
             yield _span(int(year_text or 0), month, int(day_text or 0), reference)
         except (ValueError, OverflowError):

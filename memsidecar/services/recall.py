@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.confidence import answer_confidence
@@ -20,10 +20,21 @@ from memsidecar.ports.runtime import Clock
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Space
 from memsidecar.services.residency import Loaded, Residency
-from memsidecar.services.search import Search
+from memsidecar.services.search import Candidate, Search
 
 Times = Callable[[str, int], tuple[Span, ...]]
 """The times that a text names, seen from a moment."""
+
+Choose = Callable[[Sequence[Candidate], Sequence[Search], Question], Sequence[Candidate]]
+"""Which of the sorted candidates of all partitions become hits, in their order. Here diversity has its place."""
+
+# Candidates to choose from, for every hit asked for.
+CHOICE = 3
+
+
+def first_ones(candidates: Sequence[Candidate], searches: Sequence[Search], question: Question) -> Sequence[Candidate]:
+    """The best `max_hits`."""
+    return candidates[: question.max_hits]
 
 
 @dataclass(slots=True)
@@ -50,10 +61,12 @@ class Recall:
         spread: float,
         model_timeout: float,
         times: Times = explicit_dates,
+        choose: Choose = first_ones,
     ) -> None:
         """`spread` is the standard deviation of the embedder's cosines within a memory (`Profile.spread`)."""
         self._residency, self._space, self._backlog, self._clock = residency, space, backlog, clock
-        self._profiles, self._spread, self._model_timeout, self._times = profiles, spread, model_timeout, times
+        self._profiles, self._spread, self._model_timeout = profiles, spread, model_timeout
+        self._times, self._choose = times, choose
 
     async def once(self, question: Question) -> Recalled:
         """The best hits over all tiers. A tier that fails or runs out of time is reported, not an error.
@@ -171,15 +184,15 @@ class Recall:
             failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
             if failed is not None:
                 raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
-        ranked = sorted(
-            (item for index, search in enumerate(searches) for item in search.best(index, question.max_hits)),
-            key=lambda item: item[:3],
-        )[: question.max_hits]
-        best = -ranked[0][0] if ranked else 0.0
-        hits = tuple(searches[index].hit(candidate, best) for _, index, _, candidate in ranked)
+        candidates = [
+            c for place, search in enumerate(searches) for c in search.best(place, CHOICE * question.max_hits)
+        ]
+        chosen = self._choose(sorted(candidates), searches, question)
+        best = chosen[0].score if chosen else 0.0
+        hits = tuple(searches[c.place].hit(c.number, best) for c in chosen)
         # Partitions share one question: the one that the best hit is from has the answer, or none has.
-        grounds = searches[ranked[0][1]].grounds if ranked else NO_GROUNDS
-        confidence = answer_confidence(grounds) if ranked else 0.0
+        grounds = searches[chosen[0].place].grounds if chosen else NO_GROUNDS
+        confidence = answer_confidence(grounds) if chosen else 0.0
         return Recalled(hits, tuple(reports), plan.residents[0][0].resident.head.revision, confidence, grounds)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,19 @@ ALONE_AT_LEAST = 24
 # The newest rows join the candidates of a profile in which freshness weighs this much.
 FRESH = 0.05
 
-Ranked = tuple[float, int, int, int]
-"""(-score, partition's place, birth, candidate): sorts into the order of the answer."""
+
+class Candidate(NamedTuple):
+    """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
+    candidate in its search, `place` that of its search among those of the question."""
+
+    behind: float
+    place: int
+    birth: int
+    number: int
+
+    @property
+    def score(self) -> float:
+        return -self.behind
 
 
 class Search:
@@ -86,7 +97,7 @@ class Search:
             associate=associations.share if associations is not None and associations.possible else None,
         )
 
-    def best(self, place: int, limit: int) -> list[Ranked]:
+    def best(self, place: int, limit: int) -> list[Candidate]:
         """The best candidates of this partition, for a merge with those of others."""
         if self._scored is None:
             return []
@@ -94,7 +105,21 @@ class Search:
         births: Any = self._resident.columns["birth"][self._rows]
         chosen = order(scores, births, limit)
         lowest = self._question.min_score
-        return [(-float(scores[c]), place, int(births[c]), int(c)) for c in chosen if scores[c] >= lowest]
+        return [
+            Candidate(-score, place, birth, index)
+            for score, birth, index in zip(
+                scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), strict=True
+            )
+            if score >= lowest
+        ]
+
+    def row(self, candidate: int) -> int:
+        """The candidate's row in the resident partition."""
+        return int(self._rows[candidate])
+
+    @property
+    def resident(self) -> Resident:
+        return self._resident
 
     def hit(self, candidate: int, best: float) -> Hit:
         """A candidate as a hit; `best` is the best score of the answer."""
