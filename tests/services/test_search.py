@@ -87,21 +87,24 @@ async def test_what_is_connected_to_what_a_question_names_is_found(stack: Stack)
     assert [h.memory.text for h in answer.hits] == ["Yesterday Bob saw Lisbon", "At night Lisbon shines over Porto"]
 
 
+OLD, NEW = "green tea", "green tea on quiet mornings together"
+
+
+def old_and_new(now: int) -> tuple[Draft, Draft]:
+    return Draft(Fact(OLD), valid_from=now - 90 * DAY), Draft(Fact(NEW), valid_from=now - DAY)
+
+
 async def test_a_profile_of_the_request_orders_its_answer(stack: Stack) -> None:
-    now = stack.clock.time
-    old = Draft(Fact("green tea from Kyoto"), valid_from=now - 90 * DAY)
-    await stack.remember(ANN, old, Draft(Fact("green tea"), valid_from=now - DAY))
-    for profile, first in ((None, "green tea from Kyoto"), (PROFILES["recent"], "green tea")):
-        answer = await stack.recall(ANN, "green tea Kyoto", profile=profile, tiers=frozenset({Tier.KEYWORD}))
+    await stack.remember(ANN, *old_and_new(stack.clock.time))
+    for profile, first in ((None, OLD), (PROFILES["recent"], NEW)):
+        answer = await stack.recall(ANN, "green tea", profile=profile, tiers=frozenset({Tier.KEYWORD}))
         assert answer.hits[0].memory.text == first
 
 
 async def test_a_namespace_has_its_own_profile(stack: Stack) -> None:
-    now = stack.clock.time
-    for scope, first in ((ANN, "green tea from Kyoto"), (Scope("latest", "ann"), "green tea")):
-        old = Draft(Fact("green tea from Kyoto"), valid_from=now - 90 * DAY)
-        await stack.remember(scope, old, Draft(Fact("green tea"), valid_from=now - DAY))
-        answer = await stack.recall(scope, "green tea Kyoto", tiers=frozenset({Tier.KEYWORD}))
+    for scope, first in ((ANN, OLD), (Scope("latest", "ann"), NEW)):
+        await stack.remember(scope, *old_and_new(stack.clock.time))
+        answer = await stack.recall(scope, "green tea", tiers=frozenset({Tier.KEYWORD}))
         assert answer.hits[0].memory.text == first
 
 
