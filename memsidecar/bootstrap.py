@@ -25,6 +25,7 @@ from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
+from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.config import Config
 from memsidecar.domain.errors import InvalidField, StoreUnavailable
@@ -267,6 +268,8 @@ async def _services(
     chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
+    times = GrammarTimeExpressions()
+    await asyncio.to_thread(times.load)
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
     purging = Purging(stores.ledger, hydration, residency, memories, clock)
@@ -276,7 +279,7 @@ async def _services(
         now=clock.now,
         remember=Remember(residency, preparing, backlog),
         memories=memories,
-        recall=Recall(residency, stores.space, backlog, clock, chosen, spread, QUERY_MODEL_TIMEOUT),
+        recall=Recall(residency, stores.space, backlog, clock, chosen, spread, QUERY_MODEL_TIMEOUT, times),
         sessions=Sessions(store, tokenizer, clock, ids),
         info=Info(
             ServerInfo(

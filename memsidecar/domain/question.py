@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memsidecar.domain.cues import NO_CUES, Cues, read_cues
-from memsidecar.domain.dates import Span
 from memsidecar.domain.mentions import find_mentions
 from memsidecar.domain.text import CJK, entity_key, normalise
+from memsidecar.domain.time_span import TimeSpan
 from memsidecar.domain.tokens import LETTER, query_tokens
 from memsidecar.domain.traits import ASSISTANTS, ROLES
 
@@ -36,11 +36,11 @@ class Analysis:
     people: tuple[str, ...]
     embed_text: str
     cues: Cues = NO_CUES
-    times: tuple[Span, ...] = ()
+    times: tuple[TimeSpan, ...] = ()
 
 
 def analyse(
-    text: str, entity_names: Mapping[str, str], speakers: Mapping[str, str], times: tuple[Span, ...] = ()
+    text: str, entity_names: Mapping[str, str], speakers: Mapping[str, str], times: tuple[TimeSpan, ...] = ()
 ) -> Analysis:
     """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names;
     `times` are those that the text names."""

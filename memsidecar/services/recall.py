@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from memsidecar.domain.confidence import answer_confidence
-from memsidecar.domain.dates import Span, explicit_dates
 from memsidecar.domain.errors import ModelUnavailable, RevisionUnknown
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
@@ -17,16 +17,19 @@ from memsidecar.domain.question import Analysis, analyse
 from memsidecar.domain.recall import Hit, Question, Recalled, Tier, TierOutcome, TierReport
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
+from memsidecar.ports.time_expressions import TimeExpressions
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Space
 from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.search import Candidate, Search
 
-Times = Callable[[str, int], tuple[Span, ...]]
-"""The times that a text names, seen from a moment."""
-
 Choose = Callable[[Sequence[Candidate], Sequence[Search], Question], Sequence[Candidate]]
 """Which of the sorted candidates of all partitions become hits, in their order. Here diversity has its place."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# A year from either end of the calendar: what is said of a time must have a date, too.
+_FIRST = (datetime(2, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+_LAST = (datetime(9998, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
 # Candidates to choose from, for every hit asked for.
 CHOICE = 3
@@ -60,7 +63,7 @@ class Recall:
         profiles: Choice,
         spread: float,
         model_timeout: float,
-        times: Times = explicit_dates,
+        times: TimeExpressions,
         choose: Choose = first_ones,
     ) -> None:
         """`spread` is the standard deviation of the embedder's cosines within a memory (`Profile.spread`)."""
@@ -126,7 +129,7 @@ class Recall:
         loaded = [await self._residency.get(partition) for partition in partitions]
         await _at_rest(loaded)
         now = question.time if question.time is not None else self._clock.now()
-        times = self._times(question.text, now) if question.text else ()
+        times = self._times.find(question.text, _moment(now)) if question.text else ()
         residents = []
         for one in loaded:
             resident = one.resident
@@ -194,6 +197,11 @@ class Recall:
         grounds = searches[chosen[0].place].grounds if chosen else NO_GROUNDS
         confidence = answer_confidence(grounds) if chosen else 0.0
         return Recalled(hits, tuple(reports), plan.residents[0][0].resident.head.revision, confidence, grounds)
+
+
+def _moment(time: int) -> datetime:
+    """The nearest time that a calendar has."""
+    return _EPOCH + timedelta(microseconds=min(max(time, _FIRST), _LAST))
 
 
 def _report(plan: _Plan, tier: Tier, searches: list[Search]) -> TierReport:

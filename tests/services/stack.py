@@ -9,6 +9,7 @@ from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
+from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
 from memsidecar.domain.memory import Episode, Fact, Memory
@@ -63,7 +64,9 @@ class Stack:
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
         profiles = read_choice("", "default", "latest=recent")
-        self.recalling = Recall(self.residency, self.space, self.backlog, clock, profiles, 0.11, 2.0)
+        self.recalling = Recall(
+            self.residency, self.space, self.backlog, clock, profiles, 0.11, 2.0, GrammarTimeExpressions()
+        )
 
     @classmethod
     async def open(

@@ -126,3 +126,18 @@ async def test_confidence_falls_when_the_words_lead_to_somebody_else(stack: Stac
     assert 1 >= right.confidence > wrong.confidence >= 0
     assert all(1 >= a.confidence >= b.confidence >= 0 for a, b in zip(right.hits, right.hits[1:], strict=False))
     assert (await stack.recall(BEN, "anything")).confidence == 0
+
+
+@pytest.mark.parametrize("question", ["What tea did she drink in June 2023?", "2023年6月 tea"])
+async def test_what_was_said_in_the_time_asked_about_comes_first(stack: Stack, question: str) -> None:
+    june, july = 1_686_700_800_000_000, 1_689_292_800_000_000
+    await stack.remember(ANN, Draft(Fact("Black tea"), valid_from=july), Draft(Fact("Green tea"), valid_from=june))
+    answer = await stack.recall(ANN, question, explain=True, tiers=frozenset({Tier.KEYWORD}))
+    assert [h.memory.text for h in answer.hits] == ["Green tea", "Black tea"]
+    assert [c.raw for c in answer.hits[0].components if c.signal == "date"] == [1.0]
+
+
+@pytest.mark.parametrize("time", [-(2**62), 0, 2**62])
+async def test_a_question_may_be_asked_at_any_time(stack: Stack, time: int) -> None:
+    await stack.remember(ANN, "Green tea")
+    assert (await stack.recall(ANN, "Which tea yesterday, or last spring?", time=time)).hits
