@@ -141,3 +141,14 @@ async def test_what_was_said_in_the_time_asked_about_comes_first(stack: Stack, q
 async def test_a_question_may_be_asked_at_any_time(stack: Stack, time: int) -> None:
     await stack.remember(ANN, "Green tea")
     assert (await stack.recall(ANN, "Which tea yesterday, or last spring?", time=time)).hits
+
+
+async def test_what_shares_an_entity_with_the_best_hit_is_lifted(stack: Stack) -> None:
+    await stack.remember(
+        ANN, "Yesterday the garden party was at Quinta", "Later they sold Quinta", "Later they sold much", "x", "y"
+    )
+    with_graph = await stack.recall(ANN, "the garden party", explain=True)
+    (lifted,) = (h for h in with_graph.hits if h.memory.text == "Later they sold Quinta")
+    assert "association" in {c.signal for c in lifted.components}
+    without = await stack.recall(ANN, "the garden party", tiers=frozenset({Tier.KEYWORD, Tier.VECTOR}), explain=True)
+    assert "association" not in {c.signal for h in without.hits for c in h.components}
