@@ -66,6 +66,7 @@ class Search:
         self._scored: Scored | None = None
         self._signals: Signals | None = None
         self._entities: tuple[str, ...] = ()
+        self._over: tuple[str, ...] = ()
 
     def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None) -> None:
         resident, question, analysis = self._resident, self._question, self._analysis
@@ -96,6 +97,7 @@ class Search:
             broad=analysis.cues.broad,
             associate=associations.share if associations is not None and associations.possible else None,
         )
+        self._over = associations.over if associations is not None else ()
 
     def best(self, place: int, limit: int) -> list[Candidate]:
         """The best candidates of this partition, for a merge with those of others."""
@@ -147,11 +149,8 @@ class Search:
         return grounds(self._signals, self._scored.own)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
+        """Names of the entities that led to a memory: those of the question, else those of the best hits."""
         mentioned = {*memory.mentions, memory.id}
-        names = []
-        for entity in self._entities:
-            if entity in mentioned:
-                known = self._resident.memory(entity)
-                if known is not None and isinstance(known.body, Entity):
-                    names.append(known.body.display_name)
-        return tuple(names)
+        led = [e for e in self._entities if e in mentioned] or [e for e in self._over if e in mentioned]
+        known = (self._resident.memory(entity) for entity in led)
+        return tuple(k.body.display_name for k in known if k is not None and isinstance(k.body, Entity))

@@ -150,5 +150,6 @@ async def test_what_shares_an_entity_with_the_best_hit_is_lifted(stack: Stack) -
     with_graph = await stack.recall(ANN, "the garden party", explain=True)
     (lifted,) = (h for h in with_graph.hits if h.memory.text == "Later they sold Quinta")
     assert "association" in {c.signal for c in lifted.components}
+    assert lifted.path == ("Quinta",)
     without = await stack.recall(ANN, "the garden party", tiers=frozenset({Tier.KEYWORD, Tier.VECTOR}), explain=True)
     assert "association" not in {c.signal for h in without.hits for c in h.components}
