@@ -14,7 +14,7 @@ _PAST = re.compile(
     |\bour\s(?:conversation|discussion|chat)|\bremind\sme\b|\bsummar|\bin\sorder\b|\bso\sfar\b
     |\bmy\s(?:previous|earlier|last)\b
     |我(?:们)?(?:上次|之前|以前|曾|说过|提到|告诉|有没有)|总结|回顾|到目前为止""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 _ASSISTANT = re.compile(
     r"""\byou(?:['’]ve|\shave|\shad)?(?:\s(?:also|just|previously|earlier))?\s
@@ -24,26 +24,23 @@ _ASSISTANT = re.compile(
         |share|show|answer|propose)\b
     |\byour\s(?:(?:previous|earlier|last)\s)?(?:recommendation|suggestion|answer|advice|explanation|response)s?\b
     |[你您](?:上次|之前|刚才|曾经?)?(?:说|推荐|建议|提到|告诉|给|列|写)[^，。？！]{0,3}(?:过|了|的)""",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 # A plural soon after the question word: "what books", "which of her paintings".
 _BROAD = re.compile(
     r"""^(?:what|which)\s(?:(?!VERB\b)\S+\s){0,2}?(?!VERB\b)\w+s\b|^(?:what|which)\s(?:kind|type|sort)s?\b
     |^what\s(?:do|has|have)\b|^where\shas\b|\bhow\s(?:many|often)\b|\bin\swhat\sways\b|\bboth\b
     |哪些|什么(?:类型|种类|样)|多少次|几次|都有""".replace("VERB", "(?:is|was|are|were|does|do|did|has|have|had)"),
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 
 _NARROW = re.compile(
     r"^(?:when|where|who|whose|how\s(?:old|long|much|tall|far|big))\b|^(?:what|which)\s(?:is|was|day|date|time|year|name|number)\b"
-    r"|^(?:is|are|was|were|do|does|did|has|have)\s|什么时候|何时|几点|哪天|哪年|哪里|在哪|谁|多大|多少钱|是不是|吗[？?]?$",
-    re.IGNORECASE,
+    r"|^(?:is|are|was|were|do|does|did|has|have)\s|什么时候|何时|几点|哪天|哪年|哪里|在哪|谁|多大|多少钱|是不是|吗[？?]?$"
 )
 
-_RECENT = re.compile(
-    r"\b(?:latest|newest|most\srecent|recently|lately)\b|最近|最新|近来|近况|最新の|최근", re.IGNORECASE
-)
+_RECENT = re.compile(r"\b(?:latest|newest|most\srecent|recently|lately)\b|最近|最新|近来|近况|최근")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,8 @@ NO_CUES = Cues()
 
 def read_cues(text: str) -> Cues:
     """The cues of a question in English or Chinese; of others none."""
-    end = text[-_READ:].strip()
+    # In lower case, which is quicker than patterns that ignore case.
+    end = text[-_READ:].strip().lower()
     broad = _BROAD.search(end) is not None
     return Cues(
         past=_PAST.search(end) is not None,

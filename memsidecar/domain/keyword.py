@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.bm25 import K1, LENGTH, LONGEST, B
 
-_FLAT, _SLOPE = np.float32(K1 * (1.0 - B)), np.float32(K1 * B / LENGTH)
+_FLAT, _SLOPE = K1 * (1.0 - B), K1 * B / LENGTH
 # A posting is a row and a term count in one 32-bit number: 16.7 million rows, counts up to 255.
 _COUNT_BITS = 8
 MAX_ROWS = 1 << (32 - _COUNT_BITS)
@@ -38,6 +38,8 @@ class KeywordIndex:
     def __init__(self) -> None:
         self._postings: dict[str, array[int]] = {}
         self._lengths = array("H")
+        # What a row's length adds to the denominator of BM25.
+        self._damping = array("f")
         self._documents = 0
         self._entries = 0
 
@@ -55,9 +57,11 @@ class KeywordIndex:
         if not 0 <= row < MAX_ROWS or (row < len(self._lengths) and self._lengths[row]):
             raise ValueError(f"row {row} cannot be added")
         if row >= len(self._lengths):
+            self._damping.extend([0.0] * (row + 1 - len(self._lengths)))
             self._lengths.extend([0] * (row + 1 - len(self._lengths)))
         length = min(counts.total(), _MAX_LENGTH)
         self._lengths[row] = length
+        self._damping[row] = _FLAT + _SLOPE * min(length, LONGEST)
         self._documents += bool(counts)
         head = row << _COUNT_BITS
         postings = self._postings
@@ -106,7 +110,7 @@ class KeywordIndex:
     @property
     def nbytes(self) -> int:
         """Memory held, estimated: 4 bytes a posting with slack, and about 180 a distinct term."""
-        return self._entries * 5 + len(self._postings) * 180 + len(self._lengths) * 2
+        return self._entries * 5 + len(self._postings) * 180 + len(self._lengths) * 6
 
     def idf(self, term: str) -> float:
         """Inverse document frequency; that of a term never seen is the highest."""
@@ -121,7 +125,7 @@ class KeywordIndex:
         mass = sum(self.idf(term) for term in terms)
         if mass <= 0.0 or not self._documents:
             return result
-        lengths = np.frombuffer(self._lengths, dtype=np.uint16)
+        damping = np.frombuffer(self._damping, dtype=np.float32)
         if len(terms) > _MANY_TERMS:
             return self._scores_of_many(terms, rows, mass)
         for term in terms:
@@ -131,14 +135,14 @@ class KeywordIndex:
             entries = np.frombuffer(known, dtype=np.uint32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + (_FLAT + _SLOPE * np.minimum(lengths[found], LONGEST))
+            saturation = counts + damping[found]
             result[found] += np.float32(self.idf(term) / mass * (K1 + 1.0)) * counts / saturation
         return result
 
     def _scores_of_many(self, terms: Sequence[str], rows: int, mass: float) -> NDArray[np.float32]:
         """The same scores, in a few passes over the postings of many terms instead of a few for each term."""
         result = np.zeros(rows, dtype=np.float32)
-        lengths = np.frombuffer(self._lengths, dtype=np.uint16)
+        damping = np.frombuffer(self._damping, dtype=np.float32)
         seen = [(term, known) for term in terms if (known := self._postings.get(term)) is not None]
         start = 0
         while start < len(seen):
@@ -152,7 +156,7 @@ class KeywordIndex:
             weights = np.array([self.idf(term) / mass * (K1 + 1.0) for term, _ in part], dtype=np.float32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + (_FLAT + _SLOPE * np.minimum(lengths[found], LONGEST))
+            saturation = counts + damping[found]
             each = np.repeat(weights, [len(known) for _, known in part]) * counts / saturation
             result += np.bincount(found, each, minlength=rows).astype(np.float32)
         return result
@@ -196,6 +200,8 @@ class KeywordIndex:
             index._postings[term] = block
             start += 4 * size
         index._lengths.frombytes(arrays["lengths"].tobytes())
+        damping = _FLAT + _SLOPE * np.minimum(arrays["lengths"].astype(np.float64), LONGEST)
+        index._damping.frombytes(damping.astype(np.float32).tobytes())
         index._documents = int(np.count_nonzero(arrays["lengths"]))
         index._entries = len(entries) // 4
         return index

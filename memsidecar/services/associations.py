@@ -17,6 +17,8 @@ class Associations:
         self._resident, self._rows = resident, rows
         self._mentions: Any = resident.columns["mentions"][rows]
         self.possible = bool(self._mentions.any())
+        # The entities that led from the best rows to others.
+        self.over: tuple[str, ...] = ()
 
     def share(self, best: Places, relevance: Values) -> Values | None:
         """What each candidate gets from the best ones: their relevance, less for an entity that many rows mention, less
@@ -37,6 +39,7 @@ class Associations:
                     strengths[entity] = max(strengths.get(entity, 0.0), strength)
         if not strengths:
             return None
+        self.over = tuple(strengths)
         gained = np.zeros(len(self._rows), dtype=np.float32)
         for entity, strength in strengths.items():
             about = resident.lookup.about(entity)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from memsidecar.domain.dates import Span
+from memsidecar.domain.time_span import TimeSpan
 from memsidecar.ports.time_expressions import TimeExpressions
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -18,11 +18,11 @@ _ALWAYS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """`bonus` are spans that what was said in them gains by, with some slack where the words are vague; `whole` is the
-    time that the question is about as a whole, or None."""
+    """`bonus` are the times that what was said in them gains by; `whole` (half-open, microseconds) is the time that the
+    question is about as a whole, or None."""
 
-    bonus: tuple[Span, ...] = ()
-    whole: Span | None = None
+    bonus: tuple[TimeSpan, ...] = ()
+    whole: tuple[int, int] | None = None
 
 
 NO_TIMES = Times()
@@ -40,12 +40,6 @@ class NamedTimes:
         found = self._expressions.find(text, reference)
         if not found:
             return NO_TIMES
-        bonus = []
-        for span in found:
-            start = -_ALWAYS if span.start is None else span.start - span.slack
-            end = _ALWAYS if span.end is None else span.end + span.slack
-            if start <= now:
-                bonus.append((start, end))
         first = found[0]
         whole = (-_ALWAYS if first.start is None else first.start, _ALWAYS if first.end is None else first.end)
-        return Times(tuple(bonus), whole)
+        return Times(tuple(span for span in found if span.start is None or span.start <= now), whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,19 @@ ALONE_AT_LEAST = 24
 # The newest rows are candidates for a profile in which freshness weighs this much.
 FRESH = 0.05
 
-Ranked = tuple[float, int, int, int]
-"""(-score, partition's place, birth, candidate): sorts into the order of the answer."""
+
+class Candidate(NamedTuple):
+    """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
+    candidate in its search, `place` that of its search among those of the question."""
+
+    behind: float
+    place: int
+    birth: int
+    number: int
+
+    @property
+    def score(self) -> float:
+        return -self.behind
 
 
 class Search:
@@ -57,6 +68,7 @@ class Search:
         self._scored: Scored | None = None
         self._signals: Signals | None = None
         self._entities: tuple[str, ...] = ()
+        self._over: tuple[str, ...] = ()
 
     def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None) -> None:
         resident, question, analysis = self._resident, self._question, self._analysis
@@ -86,8 +98,9 @@ class Search:
             broad=analysis.cues.broad,
             associate=associations.share if associations is not None and associations.possible else None,
         )
+        self._over = associations.over if associations is not None else ()
 
-    def best(self, place: int, limit: int) -> list[Ranked]:
+    def best(self, place: int, limit: int) -> list[Candidate]:
         """The best candidates of this partition, for a merge with those of others."""
         if self._scored is None:
             return []
@@ -95,7 +108,21 @@ class Search:
         births: Any = self._resident.columns["birth"][self._rows]
         chosen = order(scores, births, limit)
         lowest = self._question.min_score
-        return [(-float(scores[c]), place, int(births[c]), int(c)) for c in chosen if scores[c] >= lowest]
+        return [
+            Candidate(-score, place, birth, index)
+            for score, birth, index in zip(
+                scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), strict=True
+            )
+            if score >= lowest
+        ]
+
+    def row(self, candidate: int) -> int:
+        """The candidate's row in the resident partition."""
+        return int(self._rows[candidate])
+
+    @property
+    def resident(self) -> Resident:
+        return self._resident
 
     def hit(self, candidate: int, best: float) -> Hit:
         """A candidate as a hit; `best` is the best score of the answer."""
@@ -139,11 +166,8 @@ class Search:
         return grounds(self._signals, self._scored.own)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
+        """Names of the entities that led to a memory: those of the question, else those of the best hits."""
         mentioned = {*memory.mentions, memory.id}
-        names = []
-        for entity in self._entities:
-            if entity in mentioned:
-                known = self._resident.memory(entity)
-                if known is not None and isinstance(known.body, Entity):
-                    names.append(known.body.display_name)
-        return tuple(names)
+        led = [e for e in self._entities if e in mentioned] or [e for e in self._over if e in mentioned]
+        known = (self._resident.memory(entity) for entity in led)
+        return tuple(k.body.display_name for k in known if k is not None and isinstance(k.body, Entity))

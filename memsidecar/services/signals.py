@@ -14,11 +14,12 @@ from memsidecar.domain.ranking import Signals, Values
 from memsidecar.domain.recall import Tier
 from memsidecar.domain.traits import Trait
 from memsidecar.services.resident import Chat, Resident
-from memsidecar.services.resident.columns import NO_ROW
+from memsidecar.services.resident.columns import NEVER, NO_ROW
 from memsidecar.services.sources import Found, RowNumbers, each_once
 
 # Beyond so many chunks a text is a document, and further ones take nothing from its cosine.
 MANY_CHUNKS = 8
+EARLIEST = -NEVER // 2
 # Among the candidates, so many standing instructions count in full.
 FEW_INSTRUCTIONS = 5
 
@@ -137,12 +138,17 @@ def _speaker(resident: Resident, rows: RowNumbers, analysis: Analysis) -> Values
 
 
 def _dated(said: Any, analysis: Analysis) -> Values | None:
+    """1 for rows said in a time that the question names, one half for those that it may still mean."""
     if not analysis.times:
         return None
-    inside = np.zeros(len(said), dtype=np.bool_)
-    for start, end in analysis.times:
-        inside |= (said >= start) & (said < end)
-    return inside.astype(np.float32)
+    found = np.zeros(len(said), dtype=np.float32)
+    for span in analysis.times:
+        start, end = span.start if span.start is not None else EARLIEST, span.end if span.end is not None else NEVER
+        if span.slack:
+            near = (said >= max(start - span.slack, EARLIEST)) & (said < min(end + span.slack, NEVER))
+            found = np.maximum(found, near * np.float32(0.5))
+        found[(said >= start) & (said < end)] = 1.0
+    return found
 
 
 def _entity(resident: Resident, rows: RowNumbers, entities: tuple[str, ...]) -> Values | None:

@@ -17,11 +17,12 @@ from memsidecar.services.resident import Resident
 
 _log = logging.getLogger(__name__)
 
-# Rows about the question's entities, and best rows of each source, whose entities are looked at; and entities that are
-# followed from there.
+# Rows about the question's entities, and best rows of each source, whose entities are looked at; entities that are
+# followed from there, and rows (the newest) that they lead to.
 HOP_ROWS = 16
 HOP_BEST = 4
 HOP_ENTITIES = 8
+HOP_FURTHER = 24
 # An entity that more rows mention than this, and more than a twentieth of all, leads nowhere.
 MANY_ROWS = 30
 MANY_SHARE = 0.05
@@ -117,7 +118,7 @@ class GraphSource:
         further = self._about(ask, self._beside(ask, np.concatenate(seeds)))
         if not ask.entities and not len(further):
             return None
-        return Found(np.union1d(named, further[-max(0, ask.wanted - len(named)) :]) if len(further) else named)
+        return Found(np.union1d(named, further[-HOP_FURTHER:]) if len(further) else named)
 
     def _about(self, ask: Ask, entities: Sequence[str]) -> RowNumbers:
         """The newest rows about entities, and the entities' own rows."""

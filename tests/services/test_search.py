@@ -86,21 +86,24 @@ async def test_what_is_connected_to_what_a_question_names_is_found(stack: Stack)
     assert [h.memory.text for h in answer.hits] == ["Yesterday Bob saw Lisbon", "At night Lisbon shines over Porto"]
 
 
+OLD, NEW = "green tea", "green tea on quiet mornings together"
+
+
+def old_and_new(now: int) -> tuple[Draft, Draft]:
+    return Draft(Fact(OLD), valid_from=now - 90 * DAY), Draft(Fact(NEW), valid_from=now - DAY)
+
+
 async def test_a_profile_of_the_request_orders_its_answer(stack: Stack) -> None:
-    now = stack.clock.time
-    old = Draft(Fact("green tea from Kyoto"), valid_from=now - 90 * DAY)
-    await stack.remember(ANN, old, Draft(Fact("green tea"), valid_from=now - DAY))
-    for profile, first in (("", "green tea from Kyoto"), ("recent", "green tea")):
-        answer = await stack.recall(ANN, "green tea Kyoto", profile=profile, tiers=frozenset({Tier.KEYWORD}))
+    await stack.remember(ANN, *old_and_new(stack.clock.time))
+    for profile, first in (("", OLD), ("recent", NEW)):
+        answer = await stack.recall(ANN, "green tea", profile=profile, tiers=frozenset({Tier.KEYWORD}))
         assert answer.hits[0].memory.text == first
 
 
 async def test_a_namespace_has_its_own_profile(stack: Stack) -> None:
-    now = stack.clock.time
-    for scope, first in ((ANN, "green tea from Kyoto"), (Scope("latest", "ann"), "green tea")):
-        old = Draft(Fact("green tea from Kyoto"), valid_from=now - 90 * DAY)
-        await stack.remember(scope, old, Draft(Fact("green tea"), valid_from=now - DAY))
-        answer = await stack.recall(scope, "green tea Kyoto", tiers=frozenset({Tier.KEYWORD}))
+    for scope, first in ((ANN, OLD), (Scope("latest", "ann"), NEW)):
+        await stack.remember(scope, *old_and_new(stack.clock.time))
+        answer = await stack.recall(scope, "green tea", tiers=frozenset({Tier.KEYWORD}))
         assert answer.hits[0].memory.text == first
 
 
@@ -122,3 +125,30 @@ async def test_confidence_falls_when_the_words_lead_to_somebody_else(stack: Stac
     assert 1 >= right.confidence > wrong.confidence >= 0
     assert all(1 >= a.confidence >= b.confidence >= 0 for a, b in zip(right.hits, right.hits[1:], strict=False))
     assert (await stack.recall(BEN, "anything")).confidence == 0
+
+
+@pytest.mark.parametrize("question", ["What tea did she drink in June 2023?", "2023年6月 tea"])
+async def test_what_was_said_in_the_time_asked_about_comes_first(stack: Stack, question: str) -> None:
+    june, july = 1_686_700_800_000_000, 1_689_292_800_000_000
+    await stack.remember(ANN, Draft(Fact("Black tea"), valid_from=july), Draft(Fact("Green tea"), valid_from=june))
+    answer = await stack.recall(ANN, question, explain=True, tiers=frozenset({Tier.KEYWORD}))
+    assert [h.memory.text for h in answer.hits] == ["Green tea", "Black tea"]
+    assert [c.raw for c in answer.hits[0].components if c.signal == "date"] == [1.0]
+
+
+@pytest.mark.parametrize("time", [-(2**62), 0, 2**62])
+async def test_a_question_may_be_asked_at_any_time(stack: Stack, time: int) -> None:
+    await stack.remember(ANN, "Green tea")
+    assert (await stack.recall(ANN, "Which tea yesterday, or last spring?", time=time)).hits
+
+
+async def test_what_shares_an_entity_with_the_best_hit_is_lifted(stack: Stack) -> None:
+    await stack.remember(
+        ANN, "Yesterday the garden party was at Quinta", "Later they sold Quinta", "Later they sold much", "x", "y"
+    )
+    with_graph = await stack.recall(ANN, "the garden party", explain=True)
+    (lifted,) = (h for h in with_graph.hits if h.memory.text == "Later they sold Quinta")
+    assert "association" in {c.signal for c in lifted.components}
+    assert lifted.path == ("Quinta",)
+    without = await stack.recall(ANN, "the garden party", tiers=frozenset({Tier.KEYWORD, Tier.VECTOR}), explain=True)
+    assert "association" not in {c.signal for h in without.hits for c in h.components}
