@@ -17,6 +17,8 @@ ASSISTANTS = frozenset({"assistant", "ai", "bot", "chatbot", "model", "system", 
 ROLES = ASSISTANTS | {"", "user", "human", "用户"}
 # A statement says at its beginning what it is; what follows may be a pasted page.
 _READ = 400
+# Of a longer text its beginning and its end are searched for instructions to a model: the event loop waits for it.
+_SEARCHED = 4_000
 
 _INSTRUCTION = re.compile(
     r"""^\s*["“']?(?:please,?\s|from\snow\son,?\s){0,2}(?:always|never|don['’]t\sever|do\snot\sever)\b
@@ -57,7 +59,10 @@ class Trait(IntFlag):
 
 def traits(body: Body) -> Trait:
     """The traits of a statement."""
-    suspicious = Trait.SUSPICIOUS if looks_like_instruction(text_of(body)) else Trait(0)
+    text = text_of(body)
+    if len(text) > _SEARCHED:
+        text = f"{text[: _SEARCHED * 3 // 4]}\n{text[-_SEARCHED // 4 :]}"
+    suspicious = Trait.SUSPICIOUS if looks_like_instruction(text) else Trait(0)
     return suspicious | _stance(body)
 
 

@@ -24,7 +24,7 @@ class Associations:
         """What each candidate gets from the best ones: their relevance, less for an entity that many rows mention, less
         for a row that mentions many. None when nothing leads from one row to another."""
         resident, mentions = self._resident, self._mentions
-        documents = max(1, resident.rows)
+        documents = max(1, resident.memories)
         most = many_rows(resident)
         strengths: dict[str, float] = {}
         for place, value in zip(best.tolist(), relevance.tolist(), strict=True):

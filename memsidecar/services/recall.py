@@ -39,6 +39,8 @@ from memsidecar.services.resident import Resident
 from memsidecar.services.search import Search
 from memsidecar.services.usages import Usages
 
+# Building more hits than this takes longer than the rest of a recall.
+MANY_HITS = 50
 # What finds candidates in long-term memory.
 _FINDERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD, Tier.RECENCY)
 _NOTHING_TO_FIND = {
@@ -118,7 +120,8 @@ class Recall:
             embedding = asyncio.create_task(self._vector(plan), name="embed-question")
             try:
                 await _at_rest(plan.loaded)
-                early = self._answer(replace(plan, tiers=first, reports={}), None, plan.question.max_hits)
+                early_plan = replace(plan, tiers=first, reports={})
+                early = self._answer(early_plan, self._search(early_plan, None), plan.question.max_hits)
                 for hit in early.hits:
                     sent.add((hit.partition, hit.memory.id))
                     yield hit
@@ -230,9 +233,10 @@ class Recall:
         """The whole answer, looked at a second time if there is somebody to do it, its hits counted as recalled."""
         most = plan.question.max_hits
         if self._reranking is None or Tier.RERANKER not in plan.tiers:
-            whole = self._answer(plan, vector, most)
+            whole = self._answer(plan, await self._searched(plan, vector, most), most)
         else:
-            whole = self._answer(plan, vector, max(most, self._reranking.top_n))
+            wide = max(most, self._reranking.top_n)
+            whole = self._answer(plan, await self._searched(plan, vector, wide), wide)
             reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
             reports = (*whole.reports, reranked.report)
             whole = replace(
@@ -241,13 +245,29 @@ class Recall:
         self._usages.note(whole.hits)
         return whole
 
-    def _answer(self, plan: _Plan, vector: Matrix | None, most: int) -> Recalled:
-        question, analysis = plan.question, plan.residents[0][1]
+    async def _searched(self, plan: _Plan, vector: Matrix | None, most: int) -> list[Search]:
+        """The searches, before anybody else has had a turn of the loop; but many hits take one of their own, if no
+        partition has changed meanwhile."""
+        searches = self._search(plan, vector)
+        if most > MANY_HITS:
+            before = [resident.head.revision for resident, _ in plan.residents]
+            await asyncio.sleep(0)
+            await _at_rest(plan.loaded)
+            if before != [resident.head.revision for resident, _ in plan.residents]:
+                return self._search(plan, vector)
+        return searches
+
+    def _search(self, plan: _Plan, vector: Matrix | None) -> list[Search]:
+        question = plan.question
         searches = []
         for resident, of_resident in plan.residents:
             search = Search(resident, question, of_resident, plan.profile, plan.now, self._clock.monotonic)
             search.run(plan.tiers, vector, plan.deadline)
             searches.append(search)
+        return searches
+
+    def _answer(self, plan: _Plan, searches: list[Search], most: int) -> Recalled:
+        question, analysis = plan.question, plan.residents[0][1]
         session = _NO_SESSION if plan.heard is None else plan.heard.report
         reports = [session, *(_report(plan, tier, searches) for tier in _FINDERS)]
         if not any(r.outcome is TierOutcome.OK for r in reports):

@@ -192,7 +192,7 @@ def ask_all(
 
 def many_rows(resident: Resident) -> int:
     """The most rows that an entity may have to lead on to others."""
-    return max(MANY_ROWS, int(resident.rows * MANY_SHARE))
+    return max(MANY_ROWS, int(resident.memories * MANY_SHARE))
 
 
 def each_once(rows: RowNumbers) -> RowNumbers:

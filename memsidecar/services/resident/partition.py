@@ -66,7 +66,13 @@ class Resident:
 
     @property
     def rows(self) -> int:
+        """Rows, dead ones included: the length of columns and masks. A replay may have fewer."""
         return self.columns.rows
+
+    @property
+    def memories(self) -> int:
+        """Memories of every state: the same after a replay."""
+        return len(self.lookup.rows)
 
     # The view that decisions are made on (domain.view.PartitionView).
 
