@@ -36,7 +36,8 @@ _BROAD = re.compile(
 
 
 _NARROW = re.compile(
-    r"^(?:when|where|who|whose|how\s(?:old|long|much|tall|far|big))\b|^(?:what|which)\s(?:is|was|day|date|time|year|name|number)\b"
+    r"^(?:when|where|who)['’]?s?\s(?:is|was|are|were|do|does|did|has|have|had|will)\b|^(?:when|where|who)['’]s\b"
+    r"|^whose\b|^how\s(?:old|long|much|tall|far|big)\b|^(?:what|which)\s(?:is|was|day|date|time|year|name|number)\b"
     r"|^(?:is|are|was|were|do|does|did|has|have)\s|什么时候|何时|几点|哪天|哪年|哪里|在哪|谁|多大|多少钱|是不是|吗[？?]?$"
 )
 

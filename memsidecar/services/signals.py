@@ -46,7 +46,7 @@ def gather(
     traits, session = columns["traits"][rows], columns["session"][rows]
     chats = _chats(resident, session)
     dialogue, assisted = _of(chats, Chat.DIALOGUE), _of(chats, Chat.ASSISTED)
-    advice = not analysis.cues.past
+    advice = not analysis.cues.past and not analysis.people and not analysis.cues.narrow
     standing = traits if dialogue is None else np.where(dialogue, traits & Trait.ASSISTANT, traits)
     return Signals(
         keyword=_keyword(rows, found.get(Tier.KEYWORD)),

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from memsidecar import bootstrap
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.bootstrap.services import make_services
+from memsidecar.bootstrap.stores import open_stores
 from memsidecar.config import build
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Matrix
@@ -82,7 +83,7 @@ class InProcess:
         folder = Path(self._stack.enter_context(TemporaryDirectory())) / "data"
         folder.mkdir()
         config = build({"data_dir": folder, "embedding.cache_mb": 0, **self._settings})
-        stores = await bootstrap._open_stores(config, self._stack)
+        stores = await open_stores(config, self._stack)
         inner = stores.space._embedder
         if inner is not None:
             kept = KeptEmbeddings(inner, self._cache)
@@ -91,7 +92,7 @@ class InProcess:
         tokenizer = QuicktokTokenizer(config.tokenizer)
         sessions = RedisSessions.connect(RedisSettings(f"unix://{folder / 'none.sock'}"))  # nobody asks it
         self._stack.push_async_callback(sessions.close)
-        self._services = await bootstrap._services(config, stores, sessions, tokenizer, self._stack)
+        self._services = await make_services(config, stores, sessions, tokenizer, self._stack)
         for sample, turns in tqdm(self.turns.items(), desc=self.name, unit="sample", disable=None):
             for session, group in groupby(turns, key=lambda turn: turn["session"]):
                 drafts = [_draft(turn, session) for turn in group if turn["text"].strip()]

@@ -152,3 +152,16 @@ async def test_what_shares_an_entity_with_the_best_hit_is_lifted(stack: Stack) -
     assert lifted.path == ("Quinta",)
     without = await stack.recall(ANN, "the garden party", tiers=frozenset({Tier.KEYWORD, Tier.VECTOR}), explain=True)
     assert "association" not in {c.signal for h in without.hits for c in h.components}
+
+
+async def test_a_wish_answers_a_request_for_advice_and_not_a_plain_question(stack: Stack) -> None:
+    """A standing wish bears on advice though it shares no word with it; asked for a fact, it is in the way."""
+    await stack.remember(
+        ANN,
+        said("I can't stand seafood.", speaker="user"),
+        said("The library is at Park Street.", speaker="user"),
+    )
+    advice = await stack.recall(ANN, "Any idea for dinner tonight?", explain=True)
+    assert any(c.signal == "preference" for c in advice.hits[0].components)
+    plain = await stack.recall(ANN, "Where is the library?", explain=True)
+    assert not any(c.signal == "preference" for hit in plain.hits for c in hit.components)
