@@ -11,7 +11,8 @@ SETUP := $(VENV)/.installed
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup prerequisites format format-check lint types architecture test demo bench quality crash \
+.PHONY: help setup prerequisites format format-check lint types architecture test demo bench bench-compare bench-scale \
+	quality quality-ablation crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
@@ -70,9 +71,19 @@ demo: $(SETUP) ## Play a conversation and show what is recalled
 bench: $(SETUP) ## Measure latency, throughput and memory
 	@$(PY) -m tests.benchmarks $(ARGS)
 
+bench-compare: $(SETUP) ## Compare with LangGraph's stores, Chroma and mem0 (needs PyPI the first time)
+	@$(PY) -m tests.benchmarks --only compare $(ARGS)
+
+bench-scale: $(SETUP) ## Measure with a million memories (ARGS='--memories 50000', '--keep FOLDER')
+	@$(PY) -m tests.benchmarks --only scale-users scale-shared $(ARGS)
+
 quality: $(SETUP) ## Score recall: make quality DATA=file.jsonl [RESULTS=file]
 	@[ -n "$(DATA)" ] || { echo "usage: make quality DATA=file.jsonl [RESULTS=file]" >&2; exit 2; }
 	@$(PY) -m tests.quality "$(DATA)" $(if $(RESULTS),"$(RESULTS)") $(ARGS)
+
+quality-ablation: $(SETUP) ## What each step of the ranking is worth: make quality-ablation DATA="file.jsonl ..."
+	@[ -n "$(DATA)" ] || { echo 'usage: make quality-ablation DATA="file.jsonl ..."' >&2; exit 2; }
+	@$(PY) -m tests.quality.ablation $(DATA) $(ARGS)
 
 crash: $(SETUP) ## Kill the process at random moments and look for lost writes (ROUNDS=200)
 	@CRASH_ROUNDS=$(or $(ROUNDS),200) $(PYTEST) -s --timeout 7200 tests/crash

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_type_hints
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.profile_choice import read_choice
+
 # A Unix socket's address holds 108 bytes, the closing NUL among them.
 MAX_SOCKET_PATH_BYTES: Final = 107
 
@@ -79,6 +82,9 @@ class Limits:
     (4 MiB) are 1 GiB."""
     max_streams: Annotated[int, Within(1, 100_000)] = 64
     """Open streams among those calls, so that forgotten streams cannot lock out short calls."""
+    stream_idle: Annotated[float, Within(1, 86_400, "s")] = 300.0
+    """Seconds that a StreamRemember waits for its client's next message; then it ends with STREAM_IDLE: forgotten
+    streams keep no new ones out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,41 @@ class Embedding:
     batch: Annotated[int, Within(1, 64)] = 64
     """Texts in one request to the server. Reading the numbers of more would stop other calls; some servers take far
     fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranker:
+    """A model that puts the best hits in order. Recalled texts are sent to it."""
+
+    provider: Literal["none", "openai", "rerank"] = "none"
+    """none: off, because its wait is certain and its gain is not. openai: any chat model with that API that keeps to a
+    JSON schema. rerank: a server with a /rerank endpoint, such as vLLM with a cross-encoder."""
+    model: str = ""
+    """Model name, as the server knows it."""
+    base_url: str = "https://api.openai.com/v1"
+    """Address of the server."""
+    api_key: Secret = field(default="", repr=False)
+    """Key of that server. Empty: none is sent, for servers without keys."""
+    api_key_file: str = ""
+    """File that holds the key, such as a mounted Secret."""
+    top_n: Annotated[int, Within(2, 100)] = 20
+    """Hits that it is shown. More cost time and tokens, and the best is rarely further down."""
+    timeout: Annotated[float, Within(0.05, 60, "s")] = 2.0
+    """Seconds that a recall waits for it; then the order without it stands, and the answer says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How recalled memories are ordered."""
+
+    profile: str = "default"
+    """Profile of the namespaces that `namespaces` does not name. Built in: default, recent (what was said last first),
+    balanced (0.55 relevance, 0.20 freshness, 0.15 importance, 0.10 confidence)."""
+    profiles: str = ""
+    """Further profiles, each changing weights of the default: "calm: session=0 neighbour=0.1; latest: freshness=0.5".
+    The weights are those of memsidecar/domain/profile.py."""
+    namespaces: str = ""
+    """Namespaces with a profile of their own: "acme=calm, other=recent"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +243,8 @@ class Config:
     vectors: Vectors = field(default_factory=Vectors)
     resident: Resident = field(default_factory=Resident)
     embedding: Embedding = field(default_factory=Embedding)
+    reranker: Reranker = field(default_factory=Reranker)
+    ranking: Ranking = field(default_factory=Ranking)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
 
@@ -287,8 +330,14 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "embedding.model", "embedding.provider is openai, which needs a model such as text-embedding-3-small"
     if config.embedding.provider == "client" and not config.embedding.dimensions:
         yield "embedding.dimensions", "embedding.provider is client, which needs the size of the vectors"
+    if config.reranker.provider != "none" and not config.reranker.model:
+        yield "reranker.model", f"reranker.provider is {config.reranker.provider}, which needs a model"
     if not config.namespace:
         yield "namespace", "must not be empty"
+    try:
+        read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    except InvalidField as error:
+        yield error.violations[0]
 
 
 def _absolute(path: Path) -> Path:

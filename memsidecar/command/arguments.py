@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from memsidecar import config as config_module
@@ -55,6 +57,47 @@ def parser() -> Parser:
             sub.usage = f"memsidecar {name} [-h] [options] [settings]"
             _settings_flags(sub)
     return top
+
+
+def wrong_word(top: Parser, words: Sequence[str]) -> str:
+    """What is wrong with the command line's words, with the nearest right one; "" when argparse knows them all."""
+    names = [name for name, *_ in COMMANDS]
+    first = words[0] if words else "--help"
+    if first.startswith("-") and first.partition("=")[0] not in ("-h", "--help", "--version"):
+        return f"there is no flag {first} before the command; they come after it: memsidecar serve {first}"
+    command = next((word for word in words if not word.startswith("-")), "")
+    if command and command not in names:
+        close = difflib.get_close_matches(command, names, 1, 0.5)
+        advice = f"did you mean {close[0]}?" if close else f"they are {', '.join(names)}"
+        return f"there is no command {command}; {advice}"
+    _, unknown = top.parse_known_args(words)
+    wrong = next((word for word in unknown if word.startswith("-")), "")
+    if not wrong:
+        return f"{unknown[0]} belongs to no flag" if unknown else ""
+    flag = wrong.partition("=")[0]
+    if not command:
+        return f"there is no flag {flag}; `memsidecar --help` lists all"
+    secret = next((s for s in settings().values() if s.secret and _spelt(flag_of(s)) == _spelt(flag)), None)
+    if secret is not None:  # any user can read another's command line
+        return f"{secret.key} is a secret, which no flag sets; use {flag_of(secret)}-file or {variable_of(secret)}"
+    known = {_spelt(each): each for each in _flags_of(command)}
+    close = difflib.get_close_matches(_spelt(flag), known, 1, 0.6)
+    advice = f"did you mean {known[close[0]]}?" if close else f"`memsidecar {command} --help` lists all"
+    return f"there is no flag {flag}; {advice}"
+
+
+def _spelt(flag: str) -> str:
+    return flag.replace(".", "-").replace("_", "-").lower()
+
+
+def _flags_of(command: str) -> list[str]:
+    (configured, own_flags) = next(row[2:] for row in COMMANDS if row[0] == command)
+    own = Parser()
+    own_flags(own)
+    flags = re.findall(r"--[a-z]+", own.format_help())
+    if configured:
+        flags += ["--config", *(flag_of(setting) for setting in settings().values() if not setting.secret)]
+    return flags
 
 
 def flags_given(arguments: argparse.Namespace) -> dict[str, str]:

@@ -9,9 +9,16 @@ from collections.abc import Sequence
 
 from memsidecar import __version__
 from memsidecar.command import exit_codes
-from memsidecar.command.arguments import flags_given, parser
+from memsidecar.command.arguments import flags_given, parser, wrong_word
 from memsidecar.command.settings import ConfigError, Loaded, load
-from memsidecar.domain.errors import DataDirectoryBusy, ModelUnavailable, SidecarError, StoreFull, StoreUnavailable
+from memsidecar.domain.errors import (
+    DataDirectoryBusy,
+    ModelUnavailable,
+    SidecarError,
+    StoreFull,
+    StoreUnavailable,
+    StoreUnusable,
+)
 
 _PASSING = (DataDirectoryBusy, ModelUnavailable, StoreFull, StoreUnavailable)
 
@@ -20,7 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code (exit_codes.py). `argv` is without the program's name."""
     top = parser()
     try:
-        arguments = top.parse_args(argv)
+        words = sys.argv[1:] if argv is None else list(argv)
+        if problem := wrong_word(top, words):
+            _complain(problem)
+            return exit_codes.USAGE
+        arguments = top.parse_args(words)
     except SystemExit as stop:  # argparse has printed the help or what is wrong
         return int(stop.code or 0)
     if arguments.version:
@@ -38,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exit_codes.USAGE
     except SidecarError as error:
         _complain(str(error))
-        return exit_codes.TRY_AGAIN if isinstance(error, _PASSING) else exit_codes.PROBLEM
+        passing = isinstance(error, _PASSING) and not isinstance(error, StoreUnusable)
+        return exit_codes.TRY_AGAIN if passing else exit_codes.PROBLEM
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED
     except BrokenPipeError:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 from memsidecar.command import exit_codes
+from memsidecar.command.allocator import share_one_heap
 from memsidecar.command.bootstrap_seam import bootstrap
 from memsidecar.command.logs import configure
 from memsidecar.command.settings import Loaded
@@ -18,5 +19,6 @@ def serve(loaded: Loaded) -> int:
     configure(loaded.config.log)
     for warning in loaded.warnings:
         _log.warning("%s", warning)
+    share_one_heap()
     asyncio.run(bootstrap().run(loaded.config))
     return exit_codes.OK

@@ -11,6 +11,7 @@ from memsidecar.command import exit_codes
 from memsidecar.command.bootstrap_seam import bootstrap
 from memsidecar.command.logs import configure
 from memsidecar.command.settings import Loaded
+from memsidecar.domain.errors import StoreUnusable
 from memsidecar.domain.finding import Finding
 
 
@@ -23,9 +24,26 @@ def verify(loaded: Loaded, repair: bool, as_json: bool) -> int:
             f"memsidecar: {loaded.config.data_dir} does not exist; name the directory with --data-dir", file=sys.stderr
         )
         return exit_codes.USAGE
-    findings = asyncio.run(bootstrap().verify(loaded.config, repair))
+    try:
+        findings = asyncio.run(bootstrap().verify(loaded.config, repair))
+    except StoreUnusable as error:
+        if error.metadata["store"] != "ledger":
+            raise
+        said = str(error).removesuffix("; run `memsidecar verify`")
+        print(f"memsidecar: {said}" + ("" if said == str(error) else f". {_advice(loaded)}"), file=sys.stderr)
+        return exit_codes.PROBLEM
     print(_json(findings) if as_json else _text(findings))
+    if any(finding.store == "ledger" for finding in findings) and not as_json:
+        print(f"A partition whose ledger is damaged answers DATA_LOSS, the others go on. {_advice(loaded)}")
     return exit_codes.OK if all(finding.repaired for finding in findings) else exit_codes.PROBLEM
+
+
+def _advice(loaded: Loaded) -> str:
+    kept = loaded.config.data_dir
+    return (
+        "The ledger is the one copy and cannot be rebuilt: stop the sidecar, keep "
+        f"{kept} under another name, and put back its newest backup"
+    )
 
 
 def _json(findings: Sequence[Finding]) -> str:

@@ -28,13 +28,19 @@ MAX_PROVENANCE = 64
 MAX_ALIASES = MAX_REPEATED
 
 
-def remember(decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None) -> Outcome:
+def remember(
+    decision: Decision,
+    draft: Draft,
+    found: tuple[Mention, ...],
+    vectors: Vectors | None,
+    digest: bytes | None = None,
+) -> Outcome:
     """Store a draft, or add its source to the memory that says the same already.
 
-    `found` are the names in its text; `vectors` are its embedding, None while that is due.
-    Raises InvalidField when it refers to a memory that does not exist.
+    `found` are the names in its text; `vectors` are its embedding, None while that is due; `digest` is the draft's, if
+    the caller has it. Raises InvalidField when it refers to a memory that does not exist.
     """
-    digest = digest_of(draft.body, draft.agent)
+    digest = digest or digest_of(draft.body, draft.agent)
     known = _same(decision, draft.body, digest)
     if known is not None:
         return _merge(decision, known, draft, vectors)
@@ -64,7 +70,9 @@ def create(
                 mentions[entity_id] = None
     body = draft.body
     if isinstance(body, Episode) and draft.session:
-        body = replace(body, follows=decision.view.last_episode(draft.session) or "")
+        follows = decision.view.last_episode(draft.session) or ""
+        if follows != body.follows:
+            body = replace(body, follows=follows)
     memory = Memory(
         id=memory_id,
         scope=Scope(decision.partition.namespace, decision.partition.user, draft.agent, draft.session),
@@ -86,8 +94,15 @@ def create(
     return memory
 
 
-def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mention, ...] | None) -> Memory:
-    """The next version of a memory. `found` are the names in the new text, None when the text stays.
+def update(
+    decision: Decision,
+    memory_id: str,
+    patch: Patch,
+    found: tuple[Mention, ...] | None,
+    digest: bytes | None = None,
+) -> Memory:
+    """The next version of a memory. `found` are the names in the new text, None when the text stays; `digest` is the
+    new body's, if the caller has it.
 
     Raises NotFound, EtagMismatch, InvalidField (also for a memory that is deleted: undelete it first).
     """
@@ -99,11 +114,11 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
         raise InvalidField(f"{patch.path}.{kinds[0]}", f"the memory is of the kind {kinds[1]}, which never changes")
     on_memory = {f.name for f in fields(Memory)}
     body_changes = {k: v for k, v in patch.changes.items() if k not in on_memory}
-    body: Body = replace(memory.body, **body_changes)  # type: ignore[arg-type]
+    body: Body = replace(memory.body, **body_changes)  # type: ignore[arg-type]  # fields were checked by name
     if isinstance(body, Entity) and body_changes:
         body = replace(body, discovered=False)
     changes: dict[str, object] = {k: v for k, v in patch.changes.items() if k in on_memory}
-    mentions: tuple[str, ...] = changes.get("mentions", memory.mentions)  # type: ignore[assignment]
+    mentions: tuple[str, ...] = changes.get("mentions", memory.mentions)  # type: ignore[assignment]  # fields were checked by name
     # What it refers to already may be gone by now; that must not stand in the way of changing something else.
     before = {entity_id for _, entity_id in _references(memory.body, memory.mentions, "")}
     _check_references(
@@ -116,13 +131,15 @@ def update(decision: Decision, memory_id: str, patch: Patch, found: tuple[Mentio
         # The old text's names go with it, unless the caller says what is mentioned.
         kept = mentions if "mentions" in changes else ()
         changes["mentions"] = tuple(dict.fromkeys((*kept, *named)))
+    if body == memory.body:
+        digest = memory.digest
     changed = replace(
         memory,
         body=body,
         updated_at=decision.now,
         version=memory.version + 1,
-        digest=digest_of(body, memory.scope.agent),
-        **changes,  # type: ignore[arg-type]
+        digest=digest or digest_of(body, memory.scope.agent),
+        **changes,  # type: ignore[arg-type]  # fields were checked by name
     )
     vectors = patch.vectors
     if vectors is None and embedded_text(body) != embedded_text(memory.body):
@@ -153,8 +170,10 @@ def _merge(decision: Decision, known: Memory, draft: Draft, vectors: Vectors | N
     if isinstance(body, Entity) and isinstance(draft.body, Entity):
         body = _merge_entities(body, draft.body)
     text = embedded_text(body)
-    # Vectors of the draft's text serve when that is the merged text too; an entity may have another one by now.
-    fitting = vectors if normalise(embedded_text(draft.body)) == normalise(text) else None
+    # Vectors of the draft's text serve when that is the merged text too. Two bodies of one digest share it; an entity
+    # may have another one by now.
+    same_text = not isinstance(body, Entity) or normalise(embedded_text(draft.body)) == normalise(text)
+    fitting = vectors if same_text else None
     due = text != embedded_text(known.body) or not decision.view.has_vectors(known.id)
     new_vectors = fitting if due else None
     still_due = due and new_vectors is None
@@ -170,7 +189,7 @@ def _merge(decision: Decision, known: Memory, draft: Draft, vectors: Vectors | N
         valid_from=_widest(min, known.valid_from, draft.valid_from),
         valid_to=_widest(max, known.valid_to, draft.valid_to),
         expires_at=_widest(max, known.expires_at, draft.expires_at),
-        digest=digest_of(body, known.scope.agent),
+        digest=known.digest if body == known.body and known.digest else digest_of(body, known.scope.agent),
     )
     if merged == known:
         if new_vectors is not None:
@@ -285,4 +304,4 @@ def _check_references(
 def patched_body(memory: Memory, changes: Mapping[str, object]) -> Body:
     """The body that a memory will have after the changes, to be searched for names and embedded beforehand."""
     names = {f.name for f in fields(memory.body)}
-    return replace(memory.body, **{k: v for k, v in changes.items() if k in names})  # type: ignore[arg-type]
+    return replace(memory.body, **{k: v for k, v in changes.items() if k in names})  # type: ignore[arg-type]  # fields were checked by name

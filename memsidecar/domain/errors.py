@@ -9,6 +9,7 @@ SidecarError            (base, never raised itself)
 ├── SessionEnded        no more appends
 ├── RequestIdReused     same request_id, other content
 ├── ProtocolViolation   a stream message out of turn
+├── StreamIdle          a client that sends nothing for too long
 ├── TokenInvalid        no bearer token, or a wrong one
 ├── RevisionUnknown     a revision this store has not reached
 ├── DimensionMismatch   a vector of another model or size
@@ -16,6 +17,7 @@ SidecarError            (base, never raised itself)
 ├── Overloaded          refused early; try again after `retry_after`
 ├── Draining            the process is going away
 ├── StoreUnavailable    a store does not answer
+│   └── StoreUnusable   and will not without somebody's help: damaged, or of a later release
 ├── StoreFull           the disk is full; nothing was acknowledged
 ├── ModelUnavailable    the embedder does not answer
 ├── LedgerDamaged       a row fails its chain: reported, never served
@@ -93,6 +95,14 @@ class ProtocolViolation(SidecarError):
         super().__init__(f"expected {expected}, received {received}", {"expected": expected, "received": received})
 
 
+class StreamIdle(SidecarError):
+    def __init__(self, limit: float) -> None:
+        super().__init__(
+            f"nothing came for {limit:g} s; what was committed stays; open another stream for the rest",
+            {"idle_seconds": f"{limit:g}"},
+        )
+
+
 class TokenInvalid(SidecarError):
     def __init__(self) -> None:
         super().__init__("this server wants the token of its operator as `authorization: Bearer ...`")
@@ -139,10 +149,14 @@ class Draining(SidecarError):
 
 
 class StoreUnavailable(SidecarError):
-    """`store` is one of ledger, graph, sessions, vectors."""
+    """`store` is one of ledger, graph, sessions, vectors, accesses."""
 
     def __init__(self, store: str, problem: str = "does not answer", retry_after: float = 1.0) -> None:
         super().__init__(f"the {store} store {problem}", {"store": store}, retry_after)
+
+
+class StoreUnusable(StoreUnavailable):
+    """Trying again does not help; the message says what does."""
 
 
 class StoreFull(SidecarError):

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.feedback import Feedback, Verdict
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
 
@@ -73,7 +74,17 @@ class MemoryPurged:
     reason: str = ""
 
 
-Event: TypeAlias = MemoryRecorded | VectorsRecorded | MemoryPurged
+@dataclass(frozen=True, slots=True)
+class FeedbackGiven:
+    """An agent has judged a memory; `counts` are all verdicts on it by now. The memory's content and version stay."""
+
+    memory_id: str
+    verdict: Verdict
+    counts: Feedback
+    actor: str = ""
+
+
+Event: TypeAlias = MemoryRecorded | VectorsRecorded | MemoryPurged | FeedbackGiven
 
 
 def subject_of(event: Event) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from memsidecar.domain.events import Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import Event, FeedbackGiven, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.memory import Episode, Fact, Memory, Preference
 
 
@@ -31,12 +32,17 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Delta:
-    """`put` replaces a memory and all edges that issue from it; `vectors` belong to `subject`; `purged` is gone."""
+    """`put` replaces a memory and all edges that issue from it; `vectors` belong to `subject`; `purged` is gone.
+
+    `feedback` are all verdicts on what `subject` says. A `put` with another text takes the earlier ones away: they were
+    about what it said before.
+    """
 
     subject: str
     put: Memory | None = None
     vectors: Vectors | None = None
     purged: bool = False
+    feedback: Feedback | None = None
 
 
 def apply(event: Event) -> Delta:
@@ -48,6 +54,8 @@ def apply(event: Event) -> Delta:
             return Delta(memory_id, vectors=vectors)
         case MemoryPurged(memory_id=memory_id):
             return Delta(memory_id, purged=True)
+        case FeedbackGiven(memory_id=memory_id, counts=counts):
+            return Delta(memory_id, feedback=counts)
         case _:
             assert_never(event)
 

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure
+from memsidecar.domain.traits import ROLES
 
 # Not strftime's: its names follow the process's locale, and an index must not.
-_MONTHS = tuple("January February March April May June July August September October November December".split())
+MONTHS = tuple("January February March April May June July August September October November December".split())
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # datetime's own range; outside of it a time is kept exactly but has no date to search by.
 _FIRST = -62_135_596_800_000_000
@@ -24,14 +25,16 @@ def date_words(time: int) -> str:
 @lru_cache(maxsize=4096)
 def _date_words(days: int) -> str:
     day = _EPOCH + timedelta(days=days)
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def indexed_text(body: Body) -> str:
-    """Date, speaker and text of an episode; title, topic and text of the rest."""
+    """Date, speaker and text of an episode; title, topic and text of the rest. A role is no name: a question with the
+    word "user" does not ask for all that the user said."""
     match body:
         case Episode(speaker=speaker, title=title, text=text, start_time=start):
-            parts: tuple[str, ...] = (date_words(start) if start is not None else "", speaker, title, text)
+            name = "" if speaker.casefold() in ROLES else speaker
+            parts: tuple[str, ...] = (date_words(start) if start is not None else "", name, title, text)
         case Preference(topic=topic, value=value, statement=text):
             parts = (topic, value, text)
         case Procedure(title=title, statement=text, steps=steps):

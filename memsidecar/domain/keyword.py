@@ -11,13 +11,14 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-K1 = 1.2
-B = 0.75
+from memsidecar.domain.bm25 import K1, LENGTH, LONGEST, B
+
+_FLAT, _SLOPE = K1 * (1.0 - B), K1 * B / LENGTH
 # A posting is a row and a term count in one 32-bit number: 16.7 million rows, counts up to 255.
 _COUNT_BITS = 8
 MAX_ROWS = 1 << (32 - _COUNT_BITS)
@@ -27,6 +28,8 @@ _MAX_LENGTH = 0xFFFF
 _MANY_TERMS = 64
 # Postings in one pass over many terms: what the pass allocates for each is 30 bytes.
 _PASS = 1 << 20
+# Terms between two yields of `adding` and `removing`: a tenth of a millisecond.
+_STEP = 128
 
 
 class KeywordIndex:
@@ -35,27 +38,35 @@ class KeywordIndex:
     def __init__(self) -> None:
         self._postings: dict[str, array[int]] = {}
         self._lengths = array("H")
+        # What a row's length adds to the denominator of BM25.
+        self._damping = array("f")
         self._documents = 0
-        self._total_length = 0
         self._entries = 0
 
-    def add(self, row: int, terms: Sequence[str]) -> None:
-        """Index a row's terms (repeats count). Rows without a call in between count as empty.
+    def add(self, row: int, terms: Iterable[str]) -> None:
+        """Index a row's terms (repeats count), given one by one or counted. Rows without a call in between are empty.
 
         Raises ValueError for a row that has terms already, or is beyond MAX_ROWS.
         """
+        for _ in self.adding(row, terms):
+            pass
+
+    def adding(self, row: int, terms: Iterable[str]) -> Iterator[None]:
+        """`add` in short steps: a page has tens of thousands of terms. Until the last one the index is half changed."""
+        counts = terms if isinstance(terms, Counter) else Counter(terms)
         if not 0 <= row < MAX_ROWS or (row < len(self._lengths) and self._lengths[row]):
             raise ValueError(f"row {row} cannot be added")
         if row >= len(self._lengths):
+            self._damping.extend([0.0] * (row + 1 - len(self._lengths)))
             self._lengths.extend([0] * (row + 1 - len(self._lengths)))
-        length = min(len(terms), _MAX_LENGTH)
+        length = min(counts.total(), _MAX_LENGTH)
         self._lengths[row] = length
-        self._documents += bool(terms)
-        self._total_length += length
+        self._damping[row] = _FLAT + _SLOPE * min(length, LONGEST)
+        self._documents += bool(counts)
         head = row << _COUNT_BITS
         postings = self._postings
-        for term, count in Counter(terms).items():
-            entry = head | min(count, _MAX_COUNT)
+        for done, (term, count) in enumerate(counts.items(), 1):
+            entry = head | (count if count < _MAX_COUNT else _MAX_COUNT)
             known = postings.get(term)
             if known is None:
                 postings[term] = array("I", (entry,))
@@ -64,16 +75,25 @@ class KeywordIndex:
             else:
                 known.insert(bisect_left(known, entry), entry)
             self._entries += 1
+            if not done % _STEP:
+                yield
 
-    def remove(self, row: int, terms: Sequence[str]) -> None:
+    def remove(self, row: int, terms: Iterable[str]) -> None:
         """Take out a row that was added with these terms: no trace of them stays, here or in a dump."""
+        for _ in self.removing(row, terms):
+            pass
+
+    def removing(self, row: int, terms: Iterable[str]) -> Iterator[None]:
+        """`remove` in short steps, as `adding`."""
         if row >= len(self._lengths) or not self._lengths[row]:
             return
         self._documents -= 1
-        self._total_length -= self._lengths[row]
         self._lengths[row] = 0
         first = row << _COUNT_BITS
-        for term in set(terms):
+        distinct = terms if isinstance(terms, Counter) else set(terms)
+        for done, term in enumerate(distinct, 1):
+            if not done % _STEP:
+                yield
             known = self._postings.get(term)
             place = bisect_left(known, first) if known is not None else 0
             if known is None or place == len(known) or known[place] >> _COUNT_BITS != row:
@@ -90,7 +110,7 @@ class KeywordIndex:
     @property
     def nbytes(self) -> int:
         """Memory held, estimated: 4 bytes a posting with slack, and about 180 a distinct term."""
-        return self._entries * 5 + len(self._postings) * 180 + len(self._lengths) * 2
+        return self._entries * 5 + len(self._postings) * 180 + len(self._lengths) * 6
 
     def idf(self, term: str) -> float:
         """Inverse document frequency; that of a term never seen is the highest."""
@@ -105,10 +125,9 @@ class KeywordIndex:
         mass = sum(self.idf(term) for term in terms)
         if mass <= 0.0 or not self._documents:
             return result
-        lengths = np.frombuffer(self._lengths, dtype=np.uint16)
-        average = self._total_length / self._documents
+        damping = np.frombuffer(self._damping, dtype=np.float32)
         if len(terms) > _MANY_TERMS:
-            return self._scores_of_many(terms, rows, mass, average)
+            return self._scores_of_many(terms, rows, mass)
         for term in terms:
             known = self._postings.get(term)
             if known is None:
@@ -116,14 +135,14 @@ class KeywordIndex:
             entries = np.frombuffer(known, dtype=np.uint32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + K1 * (1.0 - B + B * (lengths[found] / np.float32(average)))
+            saturation = counts + damping[found]
             result[found] += np.float32(self.idf(term) / mass * (K1 + 1.0)) * counts / saturation
         return result
 
-    def _scores_of_many(self, terms: Sequence[str], rows: int, mass: float, average: float) -> NDArray[np.float32]:
+    def _scores_of_many(self, terms: Sequence[str], rows: int, mass: float) -> NDArray[np.float32]:
         """The same scores, in a few passes over the postings of many terms instead of a few for each term."""
         result = np.zeros(rows, dtype=np.float32)
-        lengths = np.frombuffer(self._lengths, dtype=np.uint16)
+        damping = np.frombuffer(self._damping, dtype=np.float32)
         seen = [(term, known) for term in terms if (known := self._postings.get(term)) is not None]
         start = 0
         while start < len(seen):
@@ -137,7 +156,7 @@ class KeywordIndex:
             weights = np.array([self.idf(term) / mass * (K1 + 1.0) for term, _ in part], dtype=np.float32)
             found = entries >> _COUNT_BITS
             counts = (entries & _MAX_COUNT).astype(np.float32)
-            saturation = counts + K1 * (1.0 - B + B * (lengths[found] / np.float32(average)))
+            saturation = counts + damping[found]
             each = np.repeat(weights, [len(known) for _, known in part]) * counts / saturation
             result += np.bincount(found, each, minlength=rows).astype(np.float32)
         return result
@@ -181,7 +200,8 @@ class KeywordIndex:
             index._postings[term] = block
             start += 4 * size
         index._lengths.frombytes(arrays["lengths"].tobytes())
+        damping = _FLAT + _SLOPE * np.minimum(arrays["lengths"].astype(np.float64), LONGEST)
+        index._damping.frombytes(damping.astype(np.float32).tobytes())
         index._documents = int(np.count_nonzero(arrays["lengths"]))
-        index._total_length = int(arrays["lengths"].sum(dtype=np.int64))
         index._entries = len(entries) // 4
         return index

@@ -120,6 +120,17 @@ _KINDS: dict[type, Kind] = {
 }
 
 
+def text_of(body: Body) -> str:
+    """The sentence that is searched, embedded and shown."""
+    match body:
+        case Entity(display_name=name, summary=summary):
+            return f"{name}: {summary}" if summary else name
+        case Episode(text=text):
+            return text
+        case Fact(statement=text) | Preference(statement=text) | Procedure(statement=text):
+            return text
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """One source of a memory. `derived_from` are memory ids of the same partition; `time` is when it was said."""
@@ -170,13 +181,7 @@ class Memory:
     @property
     def text(self) -> str:
         """The sentence that is searched, embedded and shown."""
-        match self.body:
-            case Entity(display_name=name, summary=summary):
-                return f"{name}: {summary}" if summary else name
-            case Episode(text=text):
-                return text
-            case Fact(statement=text) | Preference(statement=text) | Procedure(statement=text):
-                return text
+        return text_of(self.body)
 
     @property
     def said_at(self) -> int:

@@ -1,109 +1,198 @@
-"""How hits are ordered: one weighted sum, every term of it named.
+"""How candidates are ordered: one weighted sum, every term of it named, built in stages.
 
-The shape and the numbers were measured on the developer samples (DECISIONS.md, "Ranking is a sum"); the relevance of a
-row is
+    own         keyword * BM25 / (idf mass of the question) + similarity * (cosine, less what chance gives)
+    neighbours  + neighbour * (own of the turns before and after), between people
+    session     + session * (the best of the session), between people
+    bonuses     + speaker, date, entity, instruction, preference, - assistant
+    graph       + association * (what the best rows give to rows that mention the same entities)
 
-    keyword * BM25 / (idf mass of the question) + similarity * cosine + entity * (names that it shares)
-    + speaker, if the one person named in the question said it
-    + neighbour * (relevance of the episodes before and after it in its session)
-
-divided by the most that it can be, so that it lies in 0..1; freshness, importance and confidence come on top.
+The sum is divided by the most that a row can be by itself, so that it lies in 0..1; freshness, importance and
+confidence come on top. Feedback moves a row by a share of its own relevance, so that it changes the order among equals
+and never makes an irrelevant row relevant. The weights and their origin are in `Profile`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.domain.keyword import K1
+from memsidecar.domain.profile import Profile
 from memsidecar.domain.recall import Component, Tier
 
 Values = NDArray[np.float32]
+Places = NDArray[np.intp]
 
 DAY = 24 * 3600 * 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """The weights of the sum."""
-
-    keyword: float = 2.5
-    """Of BM25 normalised by the question's own idf mass."""
-
-    similarity: float = 2.0
-    """2 for an embedder whose cosines deviate by 0.11 within a memory; see `spread`."""
-
-    spread: float = 0.11
-    """Standard deviation of the embedder's cosines within a memory; the weight of a cosine is 0.22 / spread."""
-
-    entity: float = 0.1
-    """A row that mentions an entity of the question; small, because its words count already."""
-
-    speaker: float = 0.6
-    """Said by the one person that the question names. 0.6 is worth 1.5 points of nDCG@10 more than 0.4 on the LoCoMo
-    developer sample."""
-
-    neighbour: float = 0.15
-    """The share of the relevance of the episodes on either side."""
-
-    freshness: float = 0.01
-    """A tie-breaker. The field's usual 0.20 buries what was said months ago (DECISIONS.md, "Ranking is a sum")."""
-
-    freshness_days: float = 30.0
-    """Time in which freshness falls to 1/e."""
-
-    importance: float = 0.02
-    """A tie-breaker, as freshness."""
-
-    confidence: float = 0.02
-    """A tie-breaker, as freshness."""
-
-    @property
-    def cosine(self) -> float:
-        return self.similarity * 0.11 / self.spread
-
-    @property
-    def relevance_scale(self) -> float:
-        """1 / the most that the relevance of a row can be, bonuses of neighbours left out (the sum is capped)."""
-        return 1.0 / (self.keyword * (K1 + 1.0) + self.cosine + self.entity + self.speaker)
-
-    @property
-    def relevance(self) -> float:
-        """What is left of 1 for relevance."""
-        return 1.0 - self.freshness - self.importance - self.confidence
+# A text of MANY_CHUNKS loses all of its cosine at this `Profile.length`.
+_MOST_LENGTH = 0.4
+_TIERS = {"similarity": Tier.VECTOR, "entity": Tier.GRAPH, "association": Tier.GRAPH, "keyword": Tier.KEYWORD}
+# Rows whose entities lead on to others.
+BEST = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signals:
-    """The raw signals of candidate rows, one element each. `before` and `after` index the candidates, -1 for none."""
+    """The raw signals of candidate rows, one element each; None is a signal that no candidate has.
+
+    `chunks` is the natural logarithm of a text's number of chunks, up to about 2. `before` and `after` index the
+    candidates, -1 for none. `dialogue` says which rows belong to a talk between people, `assisted` which to one with an
+    assistant, and `session` which session a row belongs to.
+    """
 
     keyword: Values
     cosine: Values
-    entity: Values
-    speaker: Values
-    before: NDArray[np.intp]
-    after: NDArray[np.intp]
     said: NDArray[np.int64]
     importance: Values
     confidence: Values
+    chunks: Values | None = None
+    entity: Values | None = None
+    speaker: Values | None = None
+    assistant: Values | None = None
+    instruction: Values | None = None
+    preference: Values | None = None
+    date: Values | None = None
+    dialogue: NDArray[np.bool_] | None = None
+    assisted: NDArray[np.bool_] | None = None
+    before: Places | None = None
+    after: Places | None = None
+    session: NDArray[np.int32] | None = None
+    usefulness: Values | None = None
+    accesses: NDArray[np.uint32] | None = None
 
 
-def own_relevance(signals: Signals, profile: Profile) -> Values:
-    """The relevance that a row has by itself, before its neighbours add theirs."""
-    total = profile.keyword * signals.keyword
-    total = total + profile.cosine * np.maximum(signals.cosine, 0.0)
-    total += profile.entity * signals.entity
-    total += profile.speaker * signals.speaker
-    return np.asarray(total, dtype=np.float32)
+Associate = Callable[[Places, Values], Values | None]
+"""Given the best candidates and their relevance: what each candidate gets from them over shared entities."""
 
 
-def neighbour_share(own: Values, signals: Signals) -> Values:
-    """The summed relevance of the episodes on both sides; 0 where there is none among the candidates."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """One term of the sum, for every candidate: `raw` x `weight` is its part of the score."""
+
+    name: str
+    raw: Values
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores of the candidates, 0 to 1, and the terms they are the sum of (before they are held within 0 and 1). `own`
+    is the relevance that a candidate has by itself."""
+
+    scores: Values
+    own: Values
+    terms: tuple[Term, ...]
+
+    def explain(self, index: int) -> tuple[Component, ...]:
+        """The components of one candidate's score; contributions add up to it."""
+        found = [
+            Component(t.name, raw, t.weight, raw * t.weight)
+            for t in self.terms
+            if t.weight and (raw := float(t.raw[index]))
+        ]
+        capped = float(self.scores[index]) - sum(c.contribution for c in found)
+        if abs(capped) > 1e-4:
+            found.append(Component("cap", 1.0, capped, capped))
+        return tuple(found)
+
+    def main_tier(self, index: int) -> Tier:
+        """The tier that contributed most to a candidate; of equal ones the first of vector, graph, keyword."""
+        tiers = self._tiers
+        if len(tiers) == 1:
+            return tiers[0][0]
+        parts = {Tier.VECTOR: 0.0, Tier.GRAPH: 0.0, Tier.KEYWORD: 0.0}
+        for tier, term in tiers:
+            parts[tier] += float(term.raw[index]) * term.weight
+        return max(parts, key=parts.__getitem__)
+
+    @cached_property
+    def _tiers(self) -> list[tuple[Tier, Term]]:
+        return [(_TIERS[term.name], term) for term in self.terms if term.name in _TIERS]
+
+
+def rank(
+    signals: Signals, profile: Profile, now: int, *, broad: bool = False, associate: Associate | None = None
+) -> Scored:
+    """The score of every candidate. `broad`: the question is after several things."""
+    terms = [Term("similarity", similarity(signals, profile), profile.cosine)]
+    total = terms[0].raw * np.float32(profile.cosine)
+
+    def add(name: str, raw: Values | None, weight: float) -> None:
+        if raw is not None and weight:
+            terms.append(Term(name, raw, weight))
+            nonlocal total
+            total = total + raw * np.float32(weight)
+
+    add("keyword", signals.keyword if signals.keyword.any() else None, profile.keyword)
+    own = total
+    if signals.dialogue is not None:
+        if profile.neighbour:
+            add("neighbour", neighbour_share(total, signals, profile), profile.neighbour)
+        if profile.session and not broad:
+            add("session", session_best(total, signals), profile.session)
+    add("speaker", signals.speaker, profile.speaker)
+    add("date", signals.date, profile.date)
+    add("entity", signals.entity, profile.entity)
+    add("instruction", signals.instruction, profile.instruction)
+    add("preference", signals.preference, profile.preference)
+    add("assistant", signals.assistant, -profile.assistant)
+    if associate is not None and profile.association:
+        best = _best(total, BEST)
+        gained = associate(best, np.maximum(total[best], np.float32(0.0)))
+        if gained is not None and signals.assisted is not None:
+            gained = gained * ~signals.assisted
+        add("association", gained, profile.association)
+    share = profile.relevance * profile.relevance_scale
+    scores = np.clip(total * np.float32(share), 0.0, profile.relevance)
+    terms = [Term(t.name, t.raw, t.weight * share) for t in terms]
+    if signals.usefulness is not None and profile.usefulness:
+        terms.append(Term("usefulness", scores * signals.usefulness, profile.usefulness))
+        scores = scores * (np.float32(1.0) + np.float32(profile.usefulness) * signals.usefulness)
+    if signals.accesses is not None and profile.accesses:
+        terms.append(Term("accesses", familiarity(signals.accesses), profile.accesses))
+        scores = scores + terms[-1].raw * np.float32(profile.accesses)
+    for name, weight, raw in (
+        ("freshness", profile.freshness, freshness(signals.said, now, profile.freshness_days)),
+        ("importance", profile.importance, signals.importance),
+        ("confidence", profile.confidence, signals.confidence),
+    ):
+        terms.append(Term(name, raw, weight))
+        scores = scores + raw * np.float32(weight)
+    return Scored(np.clip(scores, 0.0, 1.0).astype(np.float32, copy=False), own, tuple(terms))
+
+
+def similarity(signals: Signals, profile: Profile) -> Values:
+    """The cosine, less the share by which the best of many chunks is higher by chance; never below 0."""
+    cosine = signals.cosine
+    if signals.chunks is not None and profile.length:
+        cosine = cosine * (np.float32(1.0) - signals.chunks * np.float32(min(profile.length, _MOST_LENGTH)))
+    return np.maximum(cosine, np.float32(0.0))
+
+
+def neighbour_share(own: Values, signals: Signals, profile: Profile) -> Values | None:
+    """The relevance of the turns on both sides, and, weighing less, of those beyond; 0 outside of dialogues."""
+    before, after = signals.before, signals.after
+    if before is None or after is None or signals.dialogue is None:
+        return None
     padded = np.append(own, np.float32(0.0))
-    return np.asarray(padded[signals.before] + padded[signals.after], dtype=np.float32)
+    share = padded[before] + padded[after]
+    if profile.second_neighbour:
+        second = padded[np.append(before, -1)[before]] + padded[np.append(after, -1)[after]]
+        share += second * np.float32(profile.second_neighbour / profile.neighbour)
+    share *= signals.dialogue
+    return np.asarray(share, dtype=np.float32)
+
+
+def session_best(relevance: Values, signals: Signals) -> Values | None:
+    """The relevance of the best turn of each row's session; 0 outside of dialogues."""
+    if signals.session is None or signals.dialogue is None:
+        return None
+    best = np.zeros(int(signals.session.max(initial=0)) + 1, dtype=np.float32)
+    np.maximum.at(best, signals.session, relevance)
+    return np.asarray(best[signals.session] * signals.dialogue, dtype=np.float32)
 
 
 def freshness(said: NDArray[np.int64], now: int, days: float) -> Values:
@@ -112,69 +201,16 @@ def freshness(said: NDArray[np.int64], now: int, days: float) -> Values:
     return np.asarray(np.exp(-age / days), dtype=np.float32)
 
 
-def score(signals: Signals, profile: Profile, now: int) -> Values:
-    """The score of every candidate, 0 to 1."""
-    own = own_relevance(signals, profile)
-    relevance = own + profile.neighbour * neighbour_share(own, signals)
-    total = profile.relevance * np.minimum(relevance * profile.relevance_scale, 1.0)
-    if profile.freshness:
-        total = total + profile.freshness * freshness(signals.said, now, profile.freshness_days)
-    total = total + profile.importance * signals.importance + profile.confidence * signals.confidence
-    return np.asarray(np.clip(total, 0.0, 1.0), dtype=np.float32)
+def familiarity(accesses: NDArray[np.uint32]) -> Values:
+    """0 for what was never recalled, 1 for what was recalled a hundred times or more; logarithmic in between."""
+    return np.asarray(np.minimum(np.log1p(accesses) / np.log1p(100.0), 1.0), dtype=np.float32)
 
 
-def explain(signals: Signals, index: int, profile: Profile, now: int, total: float) -> tuple[Component, ...]:
-    """The components of one candidate's score; contributions add up to `total`."""
-    scale = profile.relevance * profile.relevance_scale
-    own = own_relevance(signals, profile)
-    shared = float(neighbour_share(own, signals)[index])
-    fresh = float(freshness(signals.said[index : index + 1], now, profile.freshness_days)[0])
-    parts = [
-        ("keyword", float(signals.keyword[index]), profile.keyword * scale),
-        ("similarity", max(0.0, float(signals.cosine[index])), profile.cosine * scale),
-        ("entity", float(signals.entity[index]), profile.entity * scale),
-        ("speaker", float(signals.speaker[index]), profile.speaker * scale),
-        ("neighbour", shared, profile.neighbour * scale),
-        ("freshness", fresh, profile.freshness),
-        ("importance", float(signals.importance[index]), profile.importance),
-        ("confidence", float(signals.confidence[index]), profile.confidence),
-    ]
-    components = [Component(name, raw, weight, raw * weight) for name, raw, weight in parts if raw and weight]
-    capped = total - sum(c.contribution for c in components)
-    if abs(capped) > 1e-4:
-        components.append(Component("cap", 1.0, capped, capped))
-    return tuple(components)
-
-
-_TIERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD)
-
-
-def main_tiers(signals: Signals, profile: Profile) -> list[Tier]:
-    """The tier that contributed most to each candidate; of equal ones the first of vector, graph, keyword."""
-    parts = np.stack(
-        [
-            profile.cosine * np.maximum(signals.cosine, 0.0),
-            profile.entity * signals.entity,
-            profile.keyword * signals.keyword,
-        ]
-    )
-    return [_TIERS[place] for place in np.argmax(parts, axis=0).tolist()]
-
-
-def order(scores: Values, births: NDArray[np.int64], limit: int) -> NDArray[np.intp]:
+def order(scores: Values, births: NDArray[np.int64], limit: int) -> Places:
     """Indices of the best `limit`, best first; equal scores oldest first, so that an answer never flickers."""
     return np.asarray(np.lexsort((births, -scores))[:limit], dtype=np.intp)
 
 
-def answer_confidence(scores: Sequence[float], from_named: Sequence[bool] | None) -> float:
-    """How far the whole answer can be relied on, 0 to 1: the best score, times the share of the person asked about.
-
-    The share of the named person's turns in the first ten, weighted by score, says more than any cosine.
-    `from_named` is None when the question names nobody.
-    """
-    if not scores or scores[0] <= 0.0:
-        return 0.0
-    if from_named is None:
-        return min(1.0, scores[0])
-    share = sum(s for s, named in zip(scores, from_named, strict=True) if named) / sum(scores)
-    return min(1.0, scores[0]) * (0.25 + 0.75 * share)
+def _best(values: Values, count: int) -> Places:
+    """Indices of the highest values; equal ones in a stable order."""
+    return np.asarray(np.argsort(-values, kind="stable")[:count], dtype=np.intp)

@@ -8,18 +8,24 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from memsidecar.domain.events import Vectors
+from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.memory import Kind, Memory, State
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.session import Message
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+_NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
 class Tier(IntEnum):
-    """A way to find a memory. Numbers are part of the API."""
+    """A way to find a memory, or to put what was found in order. Numbers are part of the API."""
 
+    SESSION = 1
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
+    RECENCY = 5
+    RERANKER = 6
 
 
 class TierOutcome(IntEnum):
@@ -34,6 +40,7 @@ class Filter:
     """Conditions that a memory must all meet. Empty or None means: no condition, apart from `kinds` and `states`.
 
     No `kinds`: all but discovered entities. No `states`: active and disputed. Times are half-open intervals.
+    `valid_at`: true in the world then, as far as the memory says.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -48,6 +55,7 @@ class Filter:
     min_confidence: float | None = None
     sessions: frozenset[str] = frozenset()
     exclude_sessions: frozenset[str] = frozenset()
+    valid_at: int | None = None
 
 
 NO_FILTER = Filter()
@@ -58,6 +66,9 @@ class Question:
     """What to recall. At least one of text, embedding and entities is there.
 
     `entities` are entity ids of the scope's partition. `soft_deadline` is in seconds. `tiers` empty means all.
+    `conversation` is the id of the session that is going on. `zone` is an IANA name. `known_at` asks for what was known
+    then. `profile` is a name, empty the namespace's; `weights` replace some of it. `diversity` None means the
+    profile's. `skip` hits were on earlier pages.
     """
 
     scope: Scope
@@ -73,6 +84,15 @@ class Question:
     min_revision: int | None = None
     explain: bool = False
     include_shared: bool = False
+    conversation: str = ""
+    zone: str = "UTC"
+    known_at: int | None = None
+    profile: str = ""
+    weights: Mapping[str, float] = field(default_factory=lambda: _NO_WEIGHTS)
+    diversity: float | None = None
+    adaptive: bool = False
+    only_named_time: bool = False
+    skip: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +107,10 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory. `score` is 0 to 1; `components` and `path` (entity names) only when asked for."""
+    """A recalled memory. `score` is 0 to 1 and comparable within one recall; `confidence`, 0 to 1, is how likely it is
+    that the memory bears on the question. `components` and `path` (entity names) only when asked for. `duplicates` are
+    memories that were folded into it. `suspicious`: it reads like an instruction to a model.
+    """
 
     partition: Partition
     memory: Memory
@@ -95,6 +118,33 @@ class Hit:
     tier: Tier
     components: tuple[Component, ...] = ()
     path: tuple[str, ...] = ()
+    confidence: float = 0.0
+    duplicates: tuple[tuple[Partition, str], ...] = ()
+    suspicious: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message of the conversation that is going on. `score` is 0 to 1."""
+
+    message: Message
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What was understood of a question. `start` and `end`: the time that it names, half-open, or None.
+
+    `breadth` is 0 (narrow) to 1 (open); `rewritten` is what was searched for when the conversation had to help.
+    """
+
+    people: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    start: int | None = None
+    end: int | None = None
+    language: str = "und"
+    breadth: float = 0.0
+    rewritten: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +160,19 @@ class TierReport:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole."""
+    """The answer: hits best first, equal scores in a stable order; `confidence` 0 to 1 for the whole, and its grounds.
+
+    `more`: there are hits for another page.
+    """
 
     hits: tuple[Hit, ...]
     reports: tuple[TierReport, ...]
     revision: int
     confidence: float
+    grounds: Grounds = NO_GROUNDS
+    messages: tuple[MessageHit, ...] = ()
+    understanding: Understanding | None = None
+    more: bool = False
 
     @property
     def degraded(self) -> bool:

@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 
 import Stemmer
 
-from memsidecar.domain.text import CJK, HAN
+from memsidecar.domain.text import CJK, HAN, nfkc
 
 # Thai, Lao, Burmese and Khmer.
 _UNSPACED = CJK + "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 # A hash or an encoded picture is a word to no one; its beginning tells it from others.
 _LONGEST_WORD = 64
+# Words stemmed or counted in one call, half a millisecond: in a call, no other thread runs.
+_AT_ONCE = 2_048
+# Texts longer than this are taken apart word by word, for the same reason.
+_LONG = 20_000
 
 
 def _marks() -> str:
@@ -38,7 +43,8 @@ _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _IS_HAN = re.compile(rf"[{HAN}]")
 _STEMMER = Stemmer.Stemmer("english")
-_STEMMER.maxCacheSize = 50_000
+# When it is full, it is sorted: 2 ms at this size, and it spares a quarter of a microsecond a word.
+_STEMMER.maxCacheSize = 5_000
 
 # Words of questions and glue: they match everything and mean nothing.
 STOP_WORDS = frozenset(
@@ -54,18 +60,48 @@ _CONTRACTED = frozenset(("s", "t", "d", "m", "ll", "re", "ve"))
 
 def tokens(text: str) -> list[str]:
     """The index terms of a text, repeats kept, stop words left out."""
-    words: list[str] = []
+    if text.isascii() and "'" not in text and len(text) <= _LONG:
+        # Nearly every text, at half the price.
+        found = _ASCII_TOKEN.findall(text.lower())
+        return _stems([token[:_LONGEST_WORD] for token in found if token not in STOP_WORDS])
+    words = list(_words(text))
+    return _stems(words) if len(words) <= _AT_ONCE else [stem for part in _parts(words) for stem in _stems(part)]
+
+
+def token_counts(text: str) -> Counter[str]:
+    """The index terms of a text with how often each comes; never holds other threads for long."""
+    if len(text) <= _LONG:
+        return Counter(tokens(text))
+    counts: Counter[str] = Counter()
+    for part in _parts(_words(text)):
+        counts.update(_stems(part))
+    return counts
+
+
+def _words(text: str) -> Iterator[str]:
     for token in _runs(text):
         if token.isascii() or not _IS_UNSPACED.match(token):
-            words.append(token)
+            yield token
         elif len(token) == 1:
             if token not in STOP_CJK:
-                words.append(token)
+                yield token
         else:
             # Single kana and hangul syllables are particles or parts of words; a single Han character is a word.
-            words.extend(c for c in token if c not in STOP_CJK and _IS_HAN.match(c))
-            words.extend(token[i : i + 2] for i in range(len(token) - 1))
-    return _STEMMER.stemWords(words)  # type: ignore[no-any-return]
+            for character in token:
+                if character not in STOP_CJK and _IS_HAN.match(character):
+                    yield character
+            for i in range(len(token) - 1):
+                yield token[i : i + 2]
+
+
+def _parts(words: Iterable[str]) -> Iterator[list[str]]:
+    source = iter(words)
+    while part := list(islice(source, _AT_ONCE)):
+        yield part
+
+
+def _stems(words: list[str]) -> list[str]:
+    return _STEMMER.stemWords(words)  # type: ignore[no-any-return]  # PyStemmer is untyped
 
 
 def query_tokens(text: str) -> list[str]:
@@ -81,15 +117,16 @@ def query_tokens(text: str) -> list[str]:
             for i in range(len(token) - 1):
                 if not (token[i] in STOP_CJK and token[i + 1] in STOP_CJK):
                     words[token[i : i + 2]] = None
-    return list(dict.fromkeys(_STEMMER.stemWords(list(words))))
+    return list(dict.fromkeys(_stems(list(words))))
 
 
 def _runs(text: str) -> Iterator[str]:
     """Words that mean something, and runs of unspaced characters."""
     if text.isascii():
-        found = _ASCII_TOKEN.findall(text.lower())
+        pattern, text = _ASCII_TOKEN, text.lower()
     else:
-        found = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'"))
+        pattern, text = _TOKEN, nfkc(text).casefold().replace("’", "'")
+    found = pattern.findall(text) if len(text) <= _LONG else (match.group() for match in pattern.finditer(text))
     for token in found:
         if token in STOP_WORDS:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Set
 from typing import Protocol
 
 from memsidecar.domain.events import Event
+from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Relation, apply, edges_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
@@ -51,6 +52,10 @@ class PartitionView(Protocol):
         """Whether the vectors of its present text are there."""
         ...
 
+    def feedback(self, memory_id: str) -> Feedback:
+        """The verdicts on what it says now."""
+        ...
+
 
 def entity_keys(entity: Entity) -> tuple[str, ...]:
     """The keys under which an entity is found: its name first, then its aliases."""
@@ -81,6 +86,7 @@ class Overlay:
         self._episodes: dict[str, list[str]] = {}
         self._purged: set[str] = set()
         self._vectors: dict[str, bool] = {}
+        self._feedback: dict[str, Feedback] = {}
 
     def add(self, event: Event) -> None:
         """See what this event will do."""
@@ -89,15 +95,19 @@ class Overlay:
             self._memories[delta.subject] = None
             self._purged.add(delta.subject)
             self._vectors[delta.subject] = False
+            self._feedback[delta.subject] = NO_FEEDBACK
         if delta.put is not None:
             self._put(delta.put)
         if delta.vectors is not None and self.memory(delta.subject) is not None:
             self._vectors[delta.subject] = len(delta.vectors.rows) > 0
+        if delta.feedback is not None and self.memory(delta.subject) is not None:
+            self._feedback[delta.subject] = delta.feedback
 
     def _put(self, memory: Memory) -> None:
         known = self.memory(memory.id)
         if known is not None and embedded_text(known.body) != embedded_text(memory.body):
             self._vectors[memory.id] = False
+            self._feedback[memory.id] = NO_FEEDBACK
         if known is None and isinstance(memory.body, Episode) and memory.scope.session:
             self._episodes.setdefault(memory.scope.session, []).append(memory.id)
         self._memories[memory.id] = memory
@@ -151,6 +161,10 @@ class Overlay:
     def has_vectors(self, memory_id: str) -> bool:
         known = self._vectors.get(memory_id)
         return self._under.has_vectors(memory_id) if known is None else known
+
+    def feedback(self, memory_id: str) -> Feedback:
+        known = self._feedback.get(memory_id)
+        return self._under.feedback(memory_id) if known is None else known
 
     def _live(self, memory_id: str) -> Memory | None:
         memory = self._memories.get(memory_id)

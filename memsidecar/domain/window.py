@@ -10,6 +10,8 @@ DEFAULT_TOKEN_BUDGET = 8192
 DEFAULT_RESERVED_TOKENS = 2048
 """Left for the answer: what cut_window() gets is the budget less this."""
 DEFAULT_MAX_MESSAGES = 20
+LOOK_BACK = 4
+"""Newest messages to look at for every message that a window may hold: tool calls and results come in groups."""
 MESSAGE_OVERHEAD = 4
 """Tokens that chat formats spend on each message besides its text."""
 
@@ -38,7 +40,7 @@ def cut_window(
     kept: set[int] = set()
     optional: list[list[int]] = []
     for group in _groups(given):
-        if any(_stays(given[at]) or given[at].seq in forced_seqs or id(given[at]) in forced_ids for at in group):
+        if any(stays(given[at]) or given[at].seq in forced_seqs or id(given[at]) in forced_ids for at in group):
             kept.update(group)
         else:
             optional.append(group)
@@ -53,7 +55,8 @@ def cut_window(
     return Window(tuple(given[at] for at in sorted(kept)), tokens, len(given) - len(kept))
 
 
-def _stays(message: Message) -> bool:
+def stays(message: Message) -> bool:
+    """Whether a window never drops it."""
     return message.pinned or message.role is Role.SYSTEM
 
 

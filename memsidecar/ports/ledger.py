@@ -85,6 +85,14 @@ class RequestKnown(Exception):
         self.known = known
 
 
+@dataclass(frozen=True, slots=True)
+class DuePurge:
+    """A soft-deleted memory whose time has come."""
+
+    partition: Partition
+    memory_id: str
+
+
 class Ledger(Protocol):
     """Ordered, checksummed, append-only, one order a partition. All methods may be called at the same time."""
 
@@ -135,6 +143,16 @@ class Ledger(Protocol):
 
     async def vectors_of(self, partition: Partition, memory_ids: Sequence[str], model: str) -> Sequence[StoredVectors]:
         """The same for some memories; one without vectors of that model is left out."""
+        ...
+
+    async def due_purges(self, at: int, after: DuePurge | None, limit: int) -> Sequence[DuePurge]:
+        """Soft-deleted memories whose purge is due by then, in the order of (namespace, user, id), after the given one.
+
+        Costs what is deleted, not what is stored."""
+        ...
+
+    async def dimensions(self, model: str) -> int | None:
+        """The size of the vectors of that model; None when none is stored."""
         ...
 
     async def partitions(self, after: Partition | None, limit: int) -> Sequence[Partition]:

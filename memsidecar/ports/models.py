@@ -17,7 +17,9 @@ class Embedder(Protocol):
         ...
 
     @property
-    def dimensions(self) -> int: ...
+    def dimensions(self) -> int:
+        """0 while the provider has not told it: the first vectors do."""
+        ...
 
     @property
     def max_chars(self) -> int:
@@ -41,6 +43,25 @@ class EmbeddingCache(Protocol):
     def forget(self, texts: Sequence[str]) -> None:
         """Drop the vectors of these texts; unknown ones are ignored."""
         ...
+
+
+class Reranker(Protocol):
+    """Judges how well texts answer a question. Optional: without it the order that they came in stands."""
+
+    @property
+    def model(self) -> str:
+        """Vendor and model, for logs and reports."""
+        ...
+
+    async def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """A finite score for each text, in their order; higher is better, and only their order means anything.
+
+        Texts are as for an Embedder. Tries once and gives up soon, because somebody waits; may be cancelled.
+        Raises ModelUnavailable when the provider fails, refuses, takes too long, or does not score each text.
+        """
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Tokenizer(Protocol):

@@ -116,8 +116,10 @@ class SessionStore(Protocol):
         """Live entries whose key starts with the literal `prefix`, in key order, after the given key. NotFound."""
         ...
 
-    async def delete_scratch(self, key: SessionKey, keys: Sequence[str], now: int) -> int:
-        """How many existed. Raises NotFound, SessionEnded."""
+    async def delete_scratch(
+        self, key: SessionKey, keys: Sequence[str], now: int, request_id: str, digest: bytes
+    ) -> int:
+        """How many existed. Raises NotFound, SessionEnded, RequestIdReused."""
         ...
 
     async def check(self) -> None:

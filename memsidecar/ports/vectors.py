@@ -63,6 +63,10 @@ class VectorIndex(Protocol):
         """Cosines of the given rows (their best vector) to within 0.00002; -1 for a row without vectors."""
         ...
 
+    def take(self, rows: Rows) -> Matrix:
+        """A copy of each row's first vector: float32 (n, dimensions), zeros for a row without vectors."""
+        ...
+
     async def maintain(self) -> None:
         """Move fresh vectors into hnswlib in slices, rebuild after many removals. In a thread; safe beside the rest."""
         ...
@@ -77,7 +81,9 @@ class VectorIndex(Protocol):
 class VectorIndexes(Protocol):
     """Makes and loads indexes; one implementation, many partitions."""
 
-    def create(self, dimensions: int) -> VectorIndex: ...
+    def create(self, dimensions: int) -> VectorIndex:
+        """An empty index. 0 dimensions: those of the first vectors that are added; until then nothing is found."""
+        ...
 
     async def load(self, folder: Path, dimensions: int, mark: int = 0) -> VectorIndex | None:
         """The saved index; None when there is none with that mark or it is not intact (then the caller builds it from

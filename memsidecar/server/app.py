@@ -16,11 +16,14 @@ from memsidecar.server.admission import Admission
 from memsidecar.server.calls import Calls
 from memsidecar.server.health import HealthServicer
 from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp, is_loopback
+from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.methods import handlers
 from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
+from memsidecar.services.context import BuildContext
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info
 from memsidecar.services.memories import Memories
@@ -70,6 +73,8 @@ class ServerSettings:
     default_namespace: str = "default"
     max_concurrent_rpcs: int = 256
     max_streams: int = 64
+    stream_idle: float = 300.0
+    """Seconds that a StreamRemember may wait for its client."""
     reflection: bool = False
 
 
@@ -80,6 +85,9 @@ class Services:
     remember: Remember
     memories: Memories
     recall: Recall
+    give_feedback: GiveFeedback
+    usage_of: UsageOf
+    build_context: BuildContext
     sessions: Sessions
     info: Info
     health: Health
@@ -93,7 +101,8 @@ class Server:
         self._settings = settings
         self._services = services
         self._admission = Admission(settings.max_concurrent_rpcs, settings.max_streams)
-        self._health = HealthServicer(services.health, [api.full_name for api in _API])
+        others = [api.full_name for api in _API if api is not _SESSION]
+        self._health = HealthServicer(services.health, others, _SESSION.full_name)
         self._data: grpc.aio.Server | None = None
         self._probes: grpc.aio.Server | None = None
         self._poll: asyncio.Task[None] | None = None
@@ -139,8 +148,17 @@ class Server:
         settings = self._settings
         services, namespace = self._services, settings.default_namespace
         calls = Calls(self._admission, settings.token)
-        memory = MemoryServicer(services.remember, services.memories, namespace, services.now)
-        recall = RecallServicer(services.recall, namespace, services.now)
+        memory = MemoryServicer(
+            services.remember, services.memories, services.usage_of, namespace, services.now, settings.stream_idle
+        )
+        recall = RecallServicer(
+            services.recall,
+            services.build_context,
+            services.give_feedback,
+            services.usage_of,
+            namespace,
+            services.now,
+        )
         sessions = SessionServicer(services.sessions, namespace)
         health = self._health.handler()
         data.add_generic_rpc_handlers(
@@ -159,6 +177,6 @@ class Server:
         if settings.socket:
             bind_socket(data, settings.socket, settings.socket_mode, settings.socket_group)
         if settings.tcp_port is not None:
-            self.tcp_port = bind_tcp(data, settings.tcp_host, settings.tcp_port)
+            self.tcp_port = bind_tcp(data, settings.tcp_host, settings.tcp_port, "listen.tcp_port")
         if settings.health_port is not None:
-            self.health_port = bind_tcp(probes, settings.health_host, settings.health_port)
+            self.health_port = bind_tcp(probes, settings.health_host, settings.health_port, "health.port")

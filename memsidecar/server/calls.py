@@ -30,6 +30,8 @@ from memsidecar.services.patience import expect_answer_within
 _log = logging.getLogger(__name__)
 
 REQUEST_ID: Final = "x-request-id"
+# Bytes of a message that take about a millisecond to write.
+_LARGE: Final = 256 * 1024
 _SANE_ID = re.compile(r"[!-~]{1,128}")
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
@@ -52,13 +54,16 @@ class Calls:
         return f"{self._head}-{next(self._count):x}"
 
     def unary(self, method: str, behaviour: Callable[[Any], Awaitable[Any]], is_open: bool) -> Handler:
+        """A handler that answers bytes: of the message, or the bytes, that the method returns."""
+
         async def handler(request: Any, context: Context) -> Any:
             with (call := _Call(self, method, context, is_open, False)):
                 call.admit(request)
                 response = await behaviour(request)
-                if response.ByteSize() > limits.MAX_MESSAGE_BYTES:
-                    raise InvalidField("", f"the answer would be larger than {limits.MAX_MESSAGE_BYTES:,} bytes")
-                return response
+                if not isinstance(response, bytes) and response.ByteSize() > _LARGE:
+                    # Serialised in a turn of its own.
+                    await asyncio.sleep(0)
+                return _encoded(response)
             return await call.abort()
 
         return handler
@@ -80,10 +85,17 @@ class Calls:
         async def handler(requests: AsyncIterator[Any], context: Context) -> Any:
             with (call := _Call(self, method, context, False, True)):
                 call.admit(None)
-                return await behaviour(_readable(requests))
+                return _encoded(await behaviour(_readable(requests)))
             return await call.abort()
 
         return handler
+
+
+def _encoded(response: Any) -> bytes:
+    data: bytes = response if type(response) is bytes else response.SerializeToString()
+    if len(data) > limits.MAX_MESSAGE_BYTES:
+        raise InvalidField("", f"the answer would be larger than {limits.MAX_MESSAGE_BYTES:,} bytes")
+    return data
 
 
 class _Call:

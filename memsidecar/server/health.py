@@ -1,8 +1,8 @@
 """grpc.health.v1 over the sidecar's own state.
 
 Services: "liveness" (the loop turns; never asks a store), "startup" (was ready once), "readiness", and with readiness
-"" and every service of the API. Not the servicer of grpcio-health-checking: that one holds a lock while it writes to a
-watcher, so that a watcher who does not read stops every change of state.
+"" and every service of the API; that of sessions also needs their store. Not the servicer of grpcio-health-checking:
+that one holds a lock while it writes to a watcher, so that a watcher who does not read stops every change of state.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ _UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
 class HealthServicer:
     """Answers Check and Watch; `run` keeps readiness up to date until it is cancelled."""
 
-    def __init__(self, health: Health, services: Iterable[str]) -> None:
-        self._health = health
+    def __init__(self, health: Health, services: Iterable[str], sessions: str) -> None:
+        """`sessions` is the service that needs the session store; the others go on without."""
+        self._health, self._sessions = health, sessions
         self._follow_readiness = ("", READINESS, *services)
-        self._status = dict.fromkeys((*self._follow_readiness, STARTUP), _NOT_SERVING) | {LIVENESS: _SERVING}
+        self._status = dict.fromkeys((*self._follow_readiness, sessions, STARTUP), _NOT_SERVING) | {LIVENESS: _SERVING}
         # Set, and replaced by a new one, with every change.
         self._changed = asyncio.Event()
         self._draining = False
+        self._sessions_answer = True
         self._closed = False
 
     def handler(self) -> grpc.GenericRpcHandler:
@@ -63,22 +65,27 @@ class HealthServicer:
     async def poll(self) -> None:
         """Ask once, and wait for the answer only so long."""
         try:
-            missing = await asyncio.wait_for(self._health.ready(), _PATIENCE_SECONDS)
+            asked = asyncio.gather(self._health.ready(), self._health.sessions_ready())
+            missing, sessions = await asyncio.wait_for(asked, _PATIENCE_SECONDS)
         except TimeoutError:
-            missing = ("no answer in time",)
+            missing, sessions = ("no answer in time",), False
         except SidecarError as error:
-            missing = (str(error),)
+            missing, sessions = (str(error),), False
         ready = not missing and not self._draining
         if ready != (self._status[READINESS] == _SERVING):
             _log.info("ready" if ready else "not ready: %s", *(() if ready else (", ".join(missing) or "draining",)))
+        if sessions != self._sessions_answer:
+            self._sessions_answer = sessions
+            _log.warning("sessions %s", "answer again" if sessions else "do not answer; long-term memory goes on")
         self._set(self._follow_readiness, ready)
+        self._set((self._sessions,), ready and sessions)
         if ready:
             self._set((STARTUP,), True)
 
     def drain(self) -> None:
         """Not ready from now on, whatever the stores say. Still alive."""
         self._draining = True
-        self._set(self._follow_readiness, False)
+        self._set((*self._follow_readiness, self._sessions), False)
 
     def close(self) -> None:
         """End the watches."""

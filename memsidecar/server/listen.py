@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import grp
 import ipaddress
 import os
@@ -52,16 +53,38 @@ def bind_socket(server: grpc.aio.Server, path: str, mode: int, group: str) -> No
         raise CannotListen(f"cannot give the socket {path} to the group {group or 'of the process'}") from error
 
 
-def bind_tcp(server: grpc.aio.Server, host: str, port: int) -> int:
-    """Listen on a TCP port; 0 takes a free one. The port that was bound."""
+def bind_tcp(server: grpc.aio.Server, host: str, port: int, setting: str) -> int:
+    """Listen on a TCP port; 0 takes a free one. The port that was bound. `setting` is what an operator changes."""
+    _try_to_bind(host, port, setting)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         bound: int = server.add_insecure_port(address)
     except RuntimeError as error:
-        raise CannotListen(f"cannot bind {address}; is it in use?") from error
+        raise CannotListen(f"cannot listen on {address} ({setting})") from error
     if bound == 0:
-        raise CannotListen(f"cannot bind {address}; is it in use?")
+        raise CannotListen(f"cannot listen on {address} ({setting})")
     return bound
+
+
+def _try_to_bind(host: str, port: int, setting: str) -> None:
+    """Raises CannotListen. gRPC says why it cannot bind in lines of its own on stderr, and does not tell its caller."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise CannotListen(f"{host} ({setting.replace('port', 'host')}) is not an address of this machine") from error
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+            probe.listen()
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                problem = f"{host} ({setting.replace('port', 'host')}) is not an address of this machine"
+            elif error.errno == errno.EADDRINUSE:
+                problem = f"port {port} on {host} is in use by another process; stop it, or set {setting} to another"
+            else:
+                problem = f"cannot listen on port {port} of {host}: {error.strerror}; set {setting} to another"
+            raise CannotListen(problem) from error
 
 
 def is_loopback(host: str) -> bool:

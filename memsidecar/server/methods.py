@@ -21,11 +21,11 @@ def handlers(
         behaviour = getattr(servicer, method.name)
         name = f"{service.full_name}/{method.name}"
         read = reader(GetMessageClass(method.input_type))
-        write = GetMessageClass(method.output_type).SerializeToString
         if method.client_streaming:
-            made[method.name] = grpc.stream_unary_rpc_method_handler(calls.client_stream(name, behaviour), read, write)
+            made[method.name] = grpc.stream_unary_rpc_method_handler(calls.client_stream(name, behaviour), read)
         elif method.server_streaming:
+            write = GetMessageClass(method.output_type).SerializeToString
             made[method.name] = grpc.unary_stream_rpc_method_handler(calls.server_stream(name, behaviour), read, write)
         else:
-            made[method.name] = grpc.unary_unary_rpc_method_handler(calls.unary(name, behaviour, is_open), read, write)
+            made[method.name] = grpc.unary_unary_rpc_method_handler(calls.unary(name, behaviour, is_open), read)
     return grpc.method_handlers_generic_handler(service.full_name, made)

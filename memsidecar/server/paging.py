@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from memsidecar.domain import limits
 from memsidecar.domain.revision import page_token, page_token_after, parse_page_key, parse_page_token
 from memsidecar.server.validation import Violations
+from memsidecar.services.turn import Turn
 
 _Item = TypeVar("_Item")
 
@@ -50,10 +51,12 @@ class Page:
         violations.add("page_token", "is not of this list with these arguments; start without one")
 
 
-def fill(target: Any, items: Iterable[_Item], set_item: Callable[[Any, _Item], None]) -> int:
+async def fill(target: Any, items: Iterable[_Item], set_item: Callable[[Any, _Item], None]) -> int:
     """Add items to a repeated field until the page is full by bytes (one item always fits); how many were added."""
     size = count = 0
+    turn = Turn()
     for item in items:
+        await turn.give()
         added = target.add()
         set_item(added, item)
         size += added.ByteSize() + 8

@@ -36,6 +36,7 @@ _CODES: dict[type[errors.SidecarError], tuple[grpc.StatusCode, str]] = {
     errors.SessionEnded: (_Code.FAILED_PRECONDITION, "SESSION_ENDED"),
     errors.RequestIdReused: (_Code.INVALID_ARGUMENT, "REQUEST_ID_REUSED"),
     errors.ProtocolViolation: (_Code.INVALID_ARGUMENT, "PROTOCOL_VIOLATION"),
+    errors.StreamIdle: (_Code.ABORTED, "STREAM_IDLE"),
     errors.TokenInvalid: (_Code.UNAUTHENTICATED, "TOKEN_INVALID"),
     errors.RevisionUnknown: (_Code.FAILED_PRECONDITION, "REVISION_UNKNOWN"),
     errors.DimensionMismatch: (_Code.FAILED_PRECONDITION, "EMBEDDING_DIMENSION_MISMATCH"),

@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 BATCH = 32
 FIRST_RETRY = 1.0
 LAST_RETRY = 60.0
+# Refused texts known by heart; one that is forgotten costs a request.
+MAX_REFUSED = 10_000
 
 
 class EmbeddingBacklog:
@@ -32,8 +34,8 @@ class EmbeddingBacklog:
     def __init__(self, residency: Residency, space: Space) -> None:
         self._residency, self._space = residency, space
         self._partitions: dict[Partition, None] = {}
-        # (partition, memory, version) of texts that the embedder does not take: left alone until they change.
-        self._refused: set[tuple[Partition, str, int]] = set()
+        # Versions of memories whose texts the embedder does not take: left alone until they change.
+        self._refused: dict[Partition, dict[str, int]] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -82,9 +84,13 @@ class EmbeddingBacklog:
         return True
 
     def _due(self, resident: Resident) -> Iterator[Memory]:
+        # What is not due any more, because it is purged, deleted or has its vectors, is forgotten here.
+        refused = {i: v for i, v in self._refused.pop(resident.partition, {}).items() if i in resident.due}
+        if refused:
+            self._refused[resident.partition] = refused
         for memory_id in resident.due:
             memory = resident.memory(memory_id)
-            if memory is not None and (resident.partition, memory_id, memory.version) not in self._refused:
+            if memory is not None and refused.get(memory_id) != memory.version:
                 yield memory
 
     async def _embedded(self, partition: Partition, memories: list[Memory]) -> list[tuple[Memory, Vectors]]:
@@ -118,7 +124,10 @@ class EmbeddingBacklog:
 
     def _leave_alone(self, partition: Partition, memory: Memory) -> None:
         _log.warning("the embedder does not take a text", extra={"memory": memory.id})
-        self._refused.add((partition, memory.id, memory.version))
+        self._refused.setdefault(partition, {})[memory.id] = memory.version
+        while sum(map(len, self._refused.values())) > MAX_REFUSED and len(self._refused) > 1:
+            # Those of the partition that was looked at longest ago: asked for again, should it come back.
+            del self._refused[next(iter(self._refused))]
 
     async def _record(self, partition: Partition, found: Sequence[tuple[Memory, Vectors]]) -> None:
         texts = {memory.id: (embedded_text(memory.body), vectors) for memory, vectors in found}

@@ -129,7 +129,7 @@ class Hydration:
 def _fold(resident: Resident, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.event is not None:
-            resident.apply(apply(entry.event), None, entry.revision)
+            resident.apply(apply(entry.event), revision=entry.revision)
 
 
 def _add_vectors(resident: Resident, stored: Sequence[StoredVectors]) -> None:

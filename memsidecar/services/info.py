@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +19,10 @@ class ServerInfo:
 
 
 class Info:
-    def __init__(self, info: ServerInfo) -> None:
-        self._info = info
+    """`dimensions` gives those of the moment: 0 until a model that is away has told them."""
+
+    def __init__(self, info: ServerInfo, dimensions: Callable[[], int]) -> None:
+        self._info, self._dimensions = info, dimensions
 
     def __call__(self) -> ServerInfo:
-        return self._info
+        return replace(self._info, embedding_dimensions=self._dimensions())

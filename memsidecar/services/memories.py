@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from memsidecar.domain import decide, removal
+from memsidecar.domain import decide, limits, removal
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
-from memsidecar.domain.events import Entry
+from memsidecar.domain.events import Entry, FeedbackGiven, VectorsRecorded
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_MEMORY_ID_CHARS
 from memsidecar.domain.memory import Memory
@@ -27,6 +28,9 @@ from memsidecar.services.residency import Residency
 from memsidecar.services.resident.filtering import matching
 from memsidecar.services.writing import Answer
 
+# Memories decoded for a list before others get a turn, and characters of theirs.
+LISTED_AT_ONCE = 64
+CHARS_AT_ONCE = 256 * 1024
 _MEMORY_ID = re.compile(rf"[A-Za-z0-9._~-]{{1,{MAX_MEMORY_ID_CHARS}}}")
 
 
@@ -71,7 +75,7 @@ class Memories:
 
         def command(decision: Decision) -> list[Outcome]:
             chosen = memory_id or decision.new_id()
-            memory = decide.create(decision, draft, found.mentions, found.vectors, chosen)
+            memory = decide.create(decision, draft, found.mentions, found.vectors, chosen, found.digest)
             return [Outcome(Action.CREATED, memory, "created")]
 
         return self._written(
@@ -90,7 +94,26 @@ class Memories:
         return tuple([await self.get(partition, memory_id) for partition, memory_id in names])
 
     async def list(self, scope: Scope, wanted: Filter, newest_first: bool, after: int | None, limit: int) -> MemoryPage:
-        """A page in the order of creation. While others write, no memory is left out or given twice."""
+        """A page in the order of creation. While others write, no memory is left out or given twice.
+
+        It ends before `limit` where its texts alone fill an answer (MAX_PAGE_BYTES).
+        """
+        memories: list[Memory] = []
+        chars = 0
+        while True:
+            # In slices, each of what is there at its moment: decoding a thousand memories takes long.
+            part = await self._slice(scope, wanted, newest_first, after, min(LISTED_AT_ONCE, limit - len(memories)))
+            memories += part.memories
+            chars += sum(len(memory.text) for memory in part.memories)
+            if part.next is None or len(memories) >= limit or chars > limits.MAX_PAGE_BYTES:
+                return MemoryPage(tuple(memories), part.next)
+            after = part.next
+            await asyncio.sleep(0)
+
+    async def _slice(
+        self, scope: Scope, wanted: Filter, newest_first: bool, after: int | None, limit: int
+    ) -> MemoryPage:
+        """The next memories of a list, up to `limit`, or fewer when their texts are long."""
         resident = await self._residency.view(scope.partition)
         mask = matching(resident, scope, wanted, self._clock.now())
         births: Any = resident.columns["birth"]
@@ -100,9 +123,15 @@ class Memories:
         found = births[rows]
         # One more than asked for, to know whether this is the end.
         chosen = rows[np.argsort(-found if newest_first else found, kind="stable")[: limit + 1]]
-        memories = tuple(self._seen_now(resident.records.get(row)) for row in chosen[:limit].tolist())
-        more = len(chosen) > limit
-        return MemoryPage(memories, int(births[chosen[limit - 1]]) if more else None)
+        memories: list[Memory] = []
+        chars = 0
+        for row in chosen[:limit].tolist():
+            memories.append(self._seen_now(resident.records.get(row)))
+            chars += len(memories[-1].text)
+            if chars > CHARS_AT_ONCE:
+                break
+        last = len(memories) - 1
+        return MemoryPage(tuple(memories), int(births[chosen[last]]) if len(chosen) > last + 1 else None)
 
     async def position(self, partition: Partition, memory_id: str) -> int:
         """Where a list continues after this memory: for a page that ends early."""
@@ -129,7 +158,7 @@ class Memories:
         """`update` of the body that is known. Raises _ChangedMeanwhile when it is another one by now."""
         found: Prepared | None = None
         if known is not None and (body := decide.patched_body(known, patch.changes)) != known.body:
-            found = await self._preparing.read(body)
+            found = await self._preparing.read(body, known.scope.agent)
             if patch.vectors is None and embedded_text(body) != embedded_text(known.body):
                 (prepared,) = await self._preparing([Draft(body)], embed=True)
                 patch = replace(patch, vectors=prepared.vectors)
@@ -138,7 +167,8 @@ class Memories:
             current = decision.view.memory(memory_id)
             if known is not None and current is not None and current.body != known.body:
                 raise _ChangedMeanwhile
-            memory = decide.update(decision, memory_id, patch, found.mentions if found is not None else None)
+            names, digest = (None, None) if found is None else (found.mentions, found.digest)
+            memory = decide.update(decision, memory_id, patch, names, digest)
             return [Outcome(Action.CREATED, memory, "updated")]
 
         terms = {found.text: found.terms} if found is not None else None
@@ -160,7 +190,7 @@ class Memories:
         answer = await self._residency.write(partition, command, request)
         if purge:
             if known is not None:
-                self._space.forget(known.body)
+                await self._space.forget(known.body)
             return Written(None, answer.revision)
         return self._written(partition, answer)
 
@@ -177,7 +207,7 @@ class Memories:
 
         await self._residency.write(partition, command, Request(actor="memsidecar"))
         if known is not None:
-            self._space.forget(known.body)
+            await self._space.forget(known.body)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
         """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""
@@ -188,11 +218,19 @@ class Memories:
         return self._written(partition, await self._residency.write(partition, command, request))
 
     async def history(self, partition: Partition, memory_id: str, before: int | None, limit: int) -> Sequence[Entry]:
-        """The ledger's entries about a memory, newest first, purges included. Raises NotFound for one never seen."""
-        entries = await self._ledger.history(partition, memory_id, before or 2**62, limit)
-        if not entries and before is None:
+        """What was recorded of a memory, newest first, purges included. Raises NotFound for one never seen.
+
+        Vectors and feedback are no revisions of it. Of a purged one everything is listed: what an erased entry was,
+        nobody can tell.
+        """
+        found: list[Entry] = []
+        start = before or 2**62
+        while len(found) < limit and (entries := await self._ledger.history(partition, memory_id, start, limit)):
+            found += [e for e in entries if not isinstance(e.event, FeedbackGiven | VectorsRecorded)]
+            start = entries[-1].revision
+        if not found and before is None:
             raise NotFound(resource_name(partition, "memories", memory_id))
-        return entries
+        return found[:limit]
 
     def _seen_now(self, memory: Memory) -> Memory:
         state = memory.state_at(self._clock.now())

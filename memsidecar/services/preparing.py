@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,21 +13,19 @@ import numpy as np
 from memsidecar.domain.draft import Draft
 from memsidecar.domain.errors import DimensionMismatch, ModelUnavailable
 from memsidecar.domain.events import Matrix, Vectors
+from memsidecar.domain.identity import digest_of
 from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.memory import Body
 from memsidecar.domain.mentions import Mention, find_mentions
 from memsidecar.domain.text import chunks
-from memsidecar.domain.tokens import tokens
+from memsidecar.domain.tokens import token_counts
 from memsidecar.ports.models import Embedder, EmbeddingCache
+from memsidecar.services.long_texts import is_long
 from memsidecar.services.patience import seconds_left
 from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
 
-# Texts of this length are read on the loop (about a millisecond); longer ones in a thread. Scripts without spaces have
-# two terms a character.
-INLINE_ASCII = 4_000
-INLINE_CHARS = 800
 # Neighbouring chunks share this part of their length, so that a sentence on a border is whole in one of them (L5).
 CHUNK_OVERLAP = 0.15
 # Texts sent to the embedder in one call; the most that embedding.batch can ask for.
@@ -41,11 +40,15 @@ EMBEDDING_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """What was found in a body: names, and the tokens of its indexed text. `vectors` is None when they are due."""
+    """What was found in a body: names, the terms of its indexed text, and its digest as that agent's memory.
+
+    `vectors` is None when they are due.
+    """
 
     mentions: tuple[Mention, ...]
     text: str
-    terms: list[str]
+    terms: Counter[str]
+    digest: bytes
     vectors: Vectors | None = None
 
 
@@ -64,7 +67,10 @@ class _Refused(Exception):
 
 
 class Space:
-    """The embedding space of this store: its model, and the embedder, if there is one."""
+    """The embedding space of this store: its model, and the embedder, if there is one.
+
+    `dimensions` given as 0 are the embedder's, which may know them after its first answer only.
+    """
 
     def __init__(
         self,
@@ -74,15 +80,25 @@ class Space:
         timeout: float,
         cache: EmbeddingCache | None = None,
     ) -> None:
-        self.model, self.dimensions, self._embedder, self._timeout = model, dimensions, embedder, timeout
+        self.model, self._dimensions, self._embedder, self._timeout = model, dimensions, embedder, timeout
         self._cache = cache
+
+    @property
+    def dimensions(self) -> int:
+        """0 while nobody knows."""
+        if not self._dimensions and self._embedder is not None:
+            self._dimensions = self._embedder.dimensions
+        return self._dimensions
 
     @property
     def embeds(self) -> bool:
         return self._embedder is not None
 
     def check(self, given: Vectors) -> Vectors:
-        """The caller's vectors as vectors of this space. Raises DimensionMismatch."""
+        """The caller's vectors as vectors of this space. Raises DimensionMismatch, and ModelUnavailable while the model
+        has not told its size."""
+        if not self.dimensions:
+            raise ModelUnavailable(self.model, "has not told its dimensions yet; retry, or set embedding.dimensions")
         if given.dimensions != self.dimensions or given.model not in ("", self.model):
             raise DimensionMismatch(self.model, self.dimensions, given.model, given.dimensions)
         return Vectors(self.model, given.rows)
@@ -107,7 +123,7 @@ class Space:
         pieces: list[list[str]] = []
         turn = Turn()
         for body in bodies:
-            pieces.append(_pieces(body, embedder.max_chars))
+            pieces.append(await _pieces_of(body, embedder.max_chars))
             await turn.give()
         flat = [piece for group in pieces for piece in group]
         limit = self._timeout + SECONDS_A_TEXT * len(flat)
@@ -126,10 +142,10 @@ class Space:
             start += len(group)
         return vectors
 
-    def forget(self, body: Body) -> None:
+    async def forget(self, body: Body) -> None:
         """Drop what the embedding cache knows of a text."""
         if self._cache is not None and self._embedder is not None:
-            self._cache.forget(_pieces(body, self._embedder.max_chars))
+            self._cache.forget(await _pieces_of(body, self._embedder.max_chars))
 
 
 async def _embed(embedder: Embedder, texts: list[str], start: int) -> Matrix:
@@ -141,6 +157,10 @@ async def _embed(embedder: Embedder, texts: list[str], start: int) -> Matrix:
         if position is None:
             raise
         raise _Refused(start + int(position)) from error
+
+
+async def _pieces_of(body: Body, size: int) -> list[str]:
+    return await asyncio.to_thread(_pieces, body, size) if is_long(embedded_text(body)) else _pieces(body, size)
 
 
 def _pieces(body: Body, size: int) -> list[str]:
@@ -172,17 +192,17 @@ class Preparing:
         prepared = []
         turn = Turn()
         for draft, vectors in zip(drafts, given, strict=True):
-            prepared.append(replace(await self.read(draft.body), vectors=vectors))
+            prepared.append(replace(await self.read(draft.body, draft.agent), vectors=vectors))
             await turn.give()
         return prepared
 
-    async def read(self, body: Body) -> Prepared:
-        """The names and the tokens of a text; never holds the loop for long."""
+    async def read(self, body: Body, agent: str) -> Prepared:
+        """What is to be found in a text; never holds the loop for long."""
         text = indexed_text(body)
-        if len(text) > (INLINE_ASCII if text.isascii() else INLINE_CHARS):
-            return await asyncio.to_thread(_read, body, text)
-        return _read(body, text)
+        if is_long(text):
+            return await asyncio.to_thread(_read, body, text, agent)
+        return _read(body, text, agent)
 
 
-def _read(body: Body, text: str) -> Prepared:
-    return Prepared(find_mentions(embedded_text(body)), text, tokens(text))
+def _read(body: Body, text: str, agent: str) -> Prepared:
+    return Prepared(find_mentions(embedded_text(body)), text, token_counts(text), digest_of(body, agent))

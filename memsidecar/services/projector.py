@@ -12,15 +12,20 @@ from memsidecar.domain.events import Entry
 from memsidecar.domain.fold import apply
 from memsidecar.ports.graph import GraphChange, GraphStore
 from memsidecar.ports.ledger import Ledger
+from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
 
 # Changes applied in one graph transaction: large ones cost less each, and a kill repeats at most this many.
-BATCH = 1_000
+BATCH = 2_000
 # Entries held in memory for the graph; behind by more than this, it reads the ledger instead.
 BACKLOG = 20_000
-# A transaction costs the engine 2 to 5 ms whatever is in it: what comes within this time goes into one.
+# A transaction costs the engine 2 to 5 ms whatever is in it, and a pass over its tables to find what edges join: what
+# comes within this time goes into one ...
 COALESCE = 0.1
+# ... and while more keeps coming, what comes within this, unless it is a batch before. A batch is then applied in a
+# fraction of the time that it takes to write one, so this also bounds how far behind the graph is.
+COALESCE_MOST = 1.0
 DEAD_SPACE = "mostly dead space"
 FIRST_RETRY = 0.2
 LAST_RETRY = 10.0
@@ -139,11 +144,11 @@ class GraphProjector:
             self._backlog.clear()
             self._behind, self._applied, self._start_over = True, 0, ""
         elif self.lag:
+            await self._gather()
             await self._apply_next()
         else:
             self._wake.clear()
             await self._wake.wait()
-            await self._gather()
 
     async def _recover(self, error: SidecarError) -> None:
         """Wait, longer after every failure in a row, and begin again where the graph says it is."""
@@ -167,12 +172,18 @@ class GraphProjector:
     async def _gather(self) -> None:
         """Let a batch grow, unless it is large already or somebody waits for it."""
         self._hurry.clear()
-        if len(self._backlog) < BATCH and not self._closing and not self._start_over:
+        left = COALESCE_MOST
+        seen = -1
+        while not self._behind and not self._closing and not self._start_over:
+            if left <= 0.0 or self._newest == seen or len(self._backlog) >= BATCH:
+                return
+            seen = self._newest
             try:
                 async with asyncio.timeout(COALESCE):
                     await self._hurry.wait()
+                return
             except TimeoutError:
-                pass
+                left -= COALESCE
 
     async def _apply_next(self) -> None:
         entries = self._take()
@@ -190,11 +201,12 @@ class GraphProjector:
             if not entries:
                 self._applied = max(self._applied, self._newest)
                 return
-        changes = [
-            GraphChange(entry.position, entry.partition, apply(entry.event))
-            for entry in entries
-            if entry.event is not None and entry.partition.name not in self._damaged
-        ]
+        changes = []
+        turn = Turn()
+        for entry in entries:
+            if entry.event is not None and entry.partition.name not in self._damaged:
+                changes.append(GraphChange(entry.position, entry.partition, apply(entry.event)))
+                await turn.give()
         last = entries[-1].position
         if changes:
             await self._graph.apply(changes)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-
-import numpy as np
 
 from memsidecar.domain.errors import NotFound, SidecarError
-from memsidecar.domain.memory import State
-from memsidecar.domain.scope import Partition
-from memsidecar.ports.ledger import Ledger
+from memsidecar.ports.ledger import DuePurge, Ledger
 from memsidecar.ports.runtime import Clock
-from memsidecar.services.hydration import Hydration
 from memsidecar.services.memories import Memories
-from memsidecar.services.residency import Residency
-from memsidecar.services.resident import Resident
 
 _log = logging.getLogger(__name__)
 
@@ -24,19 +16,16 @@ _log = logging.getLogger(__name__)
 FIRST_AFTER = 60.0
 # A purge time is 30 days after the deletion: a day more or less is within what "purged at" can promise.
 EVERY = 24 * 3600.0
-PARTITIONS = 100
-# Between two partitions, so that a sweep over many users never takes the machine.
+AT_ONCE = 100
+# Between two purges, so that a sweep over many never takes the machine.
 PAUSE = 0.05
 
 
 class Purging:
-    """One task that looks through all partitions once a day. What is due follows from the ledger alone."""
+    """One task that asks the ledger once a day what is due."""
 
-    def __init__(
-        self, ledger: Ledger, hydration: Hydration, residency: Residency, memories: Memories, clock: Clock
-    ) -> None:
-        self._ledger, self._hydration, self._residency = ledger, hydration, residency
-        self._memories, self._clock = memories, clock
+    def __init__(self, ledger: Ledger, memories: Memories, clock: Clock) -> None:
+        self._ledger, self._memories, self._clock = ledger, memories, clock
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -50,33 +39,18 @@ class Purging:
     async def sweep(self) -> int:
         """Purge everything that is due now; how many memories that were."""
         purged = 0
-        after: Partition | None = None
-        while partitions := await self._ledger.partitions(after, PARTITIONS):
-            for partition in partitions:
+        after: DuePurge | None = None
+        while due := await self._ledger.due_purges(self._clock.now(), after, AT_ONCE):
+            for one in due:
                 try:
-                    purged += await self._sweep_partition(partition)
+                    await self._memories.purge_if_due(one.partition, one.memory_id)
+                    purged += 1
+                except NotFound:
+                    continue
                 except SidecarError as error:
-                    _log.warning("a partition cannot be swept", extra={"problem": str(error)})
+                    _log.warning("a memory cannot be purged", extra={"problem": str(error)})
                 await asyncio.sleep(PAUSE)
-            after = partitions[-1]
-        return purged
-
-    async def _sweep_partition(self, partition: Partition) -> int:
-        loaded = self._residency.peek(partition)
-        if loaded is not None:
-            due = purgeable(loaded.resident, self._clock.now())
-        else:
-            # Looked at beside the cache: a sweep must not push out the partitions that are in use.
-            resident, _ = await self._hydration(partition)
-            due = purgeable(resident, self._clock.now())
-            await resident.vectors.close()
-        purged = 0
-        for memory_id in due:
-            try:
-                await self._memories.purge_if_due(partition, memory_id)
-                purged += 1
-            except NotFound:
-                continue
+            after = due[-1]
         return purged
 
     async def _run(self) -> None:
@@ -88,11 +62,3 @@ class Purging:
             except SidecarError as error:
                 _log.warning("the sweep for purges failed", extra={"problem": str(error)})
             await asyncio.sleep(EVERY)
-
-
-def purgeable(resident: Resident, now: int) -> Sequence[str]:
-    """Ids of soft-deleted memories whose purge time has come."""
-    columns = resident.columns
-    rows = np.flatnonzero(np.asarray(columns["live"]) & (np.asarray(columns["state"]) == int(State.DELETED)))
-    memories = [resident.records.get(row) for row in rows.tolist()]
-    return [m.id for m in memories if m.purge_at is not None and m.purge_at <= now]

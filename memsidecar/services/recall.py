@@ -1,119 +1,204 @@
-"""Recall: ask every tier, rank, answer; each tier may fail alone."""
+"""Recall: ask every source, rank, answer; each source may fail alone."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from memsidecar.domain.errors import ModelUnavailable, RevisionUnknown
+from memsidecar.domain.confidence import answer_confidence
+from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown
 from memsidecar.domain.events import Matrix
+from memsidecar.domain.grounds import NO_GROUNDS
+from memsidecar.domain.language import language_of
+from memsidecar.domain.profile import Profile, with_weights
+from memsidecar.domain.profile_choice import Choice
 from memsidecar.domain.question import Analysis, analyse
-from memsidecar.domain.ranking import Profile, answer_confidence
-from memsidecar.domain.recall import Hit, Question, Recalled, Tier, TierOutcome, TierReport
+from memsidecar.domain.recall import (
+    Hit,
+    MessageHit,
+    Question,
+    Recalled,
+    Tier,
+    TierOutcome,
+    TierReport,
+    Understanding,
+)
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
+from memsidecar.services.answering import Wanted, answer
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.conversation import Conversation, Heard
+from memsidecar.services.long_texts import is_long
+from memsidecar.services.named_times import NO_TIMES, NamedTimes, Times
+from memsidecar.services.past import Past
 from memsidecar.services.preparing import Space
+from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Loaded, Residency
+from memsidecar.services.resident import Resident
 from memsidecar.services.search import Search
+from memsidecar.services.usages import Usages
 
-# Hits whose speakers decide how far the answer can be relied on (`answer_confidence`).
-_CONFIDENCE_HITS = 10
+# Building more hits than this takes longer than the rest of a recall.
+MANY_HITS = 50
+# What finds candidates in long-term memory.
+_FINDERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD, Tier.RECENCY)
+_NOTHING_TO_FIND = {
+    Tier.VECTOR: "the query has no vector yet",
+    Tier.KEYWORD: "the query has no words to look for",
+    Tier.GRAPH: "the query names no known entity",
+    Tier.RECENCY: "the query and its profile do not ask for what is new",
+}
+_NO_SESSION = TierReport(Tier.SESSION, TierOutcome.SKIPPED, 0, 0.0, "the query names no session")
 
 
 @dataclass(slots=True)
 class _Plan:
-    """A question with what it means in each partition that it reads."""
+    """A question with what it means in each partition that it reads. `loaded` are those of the present."""
 
     question: Question
-    residents: list[tuple[Loaded, Analysis]]
+    profile: Profile
+    residents: list[tuple[Resident, Analysis]]
+    loaded: list[Loaded]
     now: int
+    deadline: float | None
     tiers: frozenset[Tier]
-    reports: dict[Tier, TierReport]
+    times: Times
+    heard: Heard | None
+    reports: dict[Tier, TierReport] = field(default_factory=dict)
 
 
 class Recall:
     def __init__(
         self,
         residency: Residency,
+        past: Past,
         space: Space,
         backlog: EmbeddingBacklog,
         clock: Clock,
-        profile: Profile,
+        profiles: Choice,
+        spread: float,
         model_timeout: float,
+        times: NamedTimes,
+        conversation: Conversation,
+        usages: Usages,
+        reranking: Reranking | None = None,
     ) -> None:
-        self._residency, self._space, self._backlog, self._clock = residency, space, backlog, clock
-        self._profile, self._model_timeout = profile, model_timeout
+        """`spread` is the standard deviation of the embedder's cosines within a memory (`Profile.spread`)."""
+        self._residency, self._past, self._space, self._backlog = residency, past, space, backlog
+        self._clock, self._profiles, self._spread, self._model_timeout = clock, profiles, spread, model_timeout
+        self._times, self._conversation = times, conversation
+        self._usages, self._reranking = usages, reranking
 
     async def once(self, question: Question) -> Recalled:
-        """The best hits over all tiers. A tier that fails or runs out of time is reported, not an error.
+        """The best hits over all sources. A source that fails or runs out of time is reported, not an error.
 
-        Raises DimensionMismatch, RevisionUnknown, ModelUnavailable (when no tier could answer), LedgerDamaged.
+        Raises InvalidField (an unknown profile or weight), DimensionMismatch, RevisionUnknown, NotFound (the session),
+        ModelUnavailable (when no source could answer), LedgerDamaged.
         """
         plan = await self._plan(question)
         vector = await self._vector(plan)
-        await _at_rest(loaded for loaded, _ in plan.residents)
-        return self._answer(plan, vector)
+        await _at_rest(plan.loaded)
+        return await self._finished(plan, vector)
 
-    async def stream(self, question: Question) -> AsyncIterator[Hit | TierReport | Recalled]:
-        """Hits as they are found, each once: by words and entities at once, by meaning when the model has answered.
+    async def stream(self, question: Question) -> AsyncIterator[Hit | MessageHit | TierReport | Recalled]:
+        """Hits as they are found, each once: the session's messages, then by words and entities at once, then by
+        meaning when the model has answered.
 
         The last item is the whole answer; its hits have all been sent. Raises as `once`.
         """
         plan = await self._plan(question)
+        reported: set[Tier] = set()
+        if plan.heard is not None:
+            for message in plan.heard.messages:
+                yield message
+            yield plan.heard.report
+            reported.add(Tier.SESSION)
         sent: set[tuple[Partition, str]] = set()
-        first = plan.tiers - {Tier.VECTOR}
-        reported: frozenset[Tier] = frozenset()
+        first = plan.tiers - {Tier.VECTOR, Tier.RERANKER, Tier.SESSION}
         if question.embedding is None and Tier.VECTOR in plan.tiers and first:
             embedding = asyncio.create_task(self._vector(plan), name="embed-question")
             try:
-                await _at_rest(loaded for loaded, _ in plan.residents)
-                early = self._answer(_with_tiers(plan, first), None)
+                await _at_rest(plan.loaded)
+                early_plan = replace(plan, tiers=first, reports={})
+                early = self._answer(early_plan, self._search(early_plan, None), plan.question.max_hits)
                 for hit in early.hits:
                     sent.add((hit.partition, hit.memory.id))
                     yield hit
                 for report in early.reports:
                     if report.tier in first:
+                        reported.add(report.tier)
                         yield report
-                reported = first
                 vector = await embedding
             finally:
                 embedding.cancel()
                 await asyncio.gather(embedding, return_exceptions=True)
         else:
             vector = await self._vector(plan)
-        await _at_rest(loaded for loaded, _ in plan.residents)
-        answer = self._answer(plan, vector)
-        for hit in answer.hits:
+        await _at_rest(plan.loaded)
+        whole = await self._finished(plan, vector)
+        for hit in whole.hits:
             if (hit.partition, hit.memory.id) not in sent:
                 yield hit
-        for report in answer.reports:
+        for report in whole.reports:
             if report.tier not in reported:
                 yield report
-        yield answer
+        yield whole
 
     async def _plan(self, question: Question) -> _Plan:
+        started, scope = self._clock.monotonic(), question.scope
+        deadline = None if question.soft_deadline is None else started + question.soft_deadline
+        profile = self._profile(question)
         if question.embedding is not None:
             question = replace(question, embedding=self._space.check(question.embedding))
-        scope = question.scope
+        tiers = question.tiers or frozenset(Tier)
+        heard = None
+        if question.conversation:
+            heard = await self._conversation.hear(question, Tier.SESSION in tiers)
+            question = replace(question, text=heard.text)
         partitions = [scope.partition]
         if question.include_shared and scope.user:
             partitions.append(Scope(scope.namespace).partition)
-        loaded = [await self._residency.get(partition) for partition in partitions]
-        await _at_rest(loaded)
-        residents = []
-        for one in loaded:
-            resident = one.resident
+        now = self._clock.now()
+        loaded: list[Loaded] = []
+        if question.known_at is None or question.known_at >= now:
+            loaded = [await self._residency.get(partition) for partition in partitions]
+            await _at_rest(loaded)
+            residents = [one.resident for one in loaded]
+        else:
+            residents = [await self._past.view(partition, question.known_at, now) for partition in partitions]
+            now = question.known_at
+        if question.time is not None:
+            now = question.time
+        times = self._times.named(question.text, now, question.zone) if question.text else NO_TIMES
+        if question.only_named_time and times.whole is not None:
+            start, end = times.whole
+            question = replace(question, filter=replace(question.filter, min_said=start, max_said=end))
+        read = []
+        for resident in residents:
             if resident.due:
                 self._backlog.notice(resident.partition)
-            analysis = analyse(question.text, resident.lookup.names(), resident.speakers())
-            residents.append((one, analysis))
-        if question.min_revision is not None and residents[0][0].resident.head.revision < question.min_revision:
+            known = resident.lookup.names(), resident.speakers(), times.bonus
+            if is_long(question.text):
+                # Safe beside the loop: names are looked up one by one, and speakers are made anew when they change.
+                read.append((resident, await asyncio.to_thread(analyse, question.text, *known)))
+            else:
+                read.append((resident, analyse(question.text, *known)))
+        if question.min_revision is not None and residents[0].head.revision < question.min_revision:
             raise RevisionUnknown(str(question.min_revision))
-        tiers = question.tiers or frozenset(Tier)
-        now = question.time if question.time is not None else self._clock.now()
-        return _Plan(question, residents, now, tiers, {})
+        return _Plan(question, profile, read, loaded, now, deadline, tiers, times, heard)
+
+    def _profile(self, question: Question) -> Profile:
+        choice = self._profiles
+        profile = choice.of_namespace.get(question.scope.namespace, choice.usual)
+        if question.profile:
+            named = choice.profiles.get(question.profile)
+            if named is None:
+                raise InvalidField("options.profile", f"is none of {', '.join(sorted(choice.profiles))}")
+            profile = named
+        if question.weights:
+            profile = with_weights(profile, question.weights, "options.weights")
+        return profile if profile.spread == self._spread else replace(profile, spread=self._spread)
 
     async def _vector(self, plan: _Plan) -> Matrix | None:
         """The question's vector; None, with a report, when the tier cannot answer."""
@@ -131,9 +216,9 @@ class Recall:
             _note(plan, TierOutcome.SKIPPED, 0.0, "no embedder is configured; send an embedding")
             return None
         started = self._clock.monotonic()
-        budget = min(self._model_timeout, question.soft_deadline or self._model_timeout)
+        left = self._model_timeout if plan.deadline is None else plan.deadline - started
         try:
-            async with asyncio.timeout(budget):
+            async with asyncio.timeout(min(self._model_timeout, max(left, 0.0))):
                 vectors = await self._space.embed_query(text)
         except TimeoutError:
             _note(plan, TierOutcome.TIMED_OUT, self._clock.monotonic() - started, "the embedder took too long")
@@ -144,47 +229,94 @@ class Recall:
         found: Matrix | None = vectors.rows[0] if vectors is not None else None
         return found
 
-    def _answer(self, plan: _Plan, vector: Matrix | None) -> Recalled:
+    async def _finished(self, plan: _Plan, vector: Matrix | None) -> Recalled:
+        """The whole answer, looked at a second time if there is somebody to do it, its hits counted as recalled."""
+        most = plan.question.max_hits
+        if self._reranking is None or Tier.RERANKER not in plan.tiers:
+            whole = self._answer(plan, await self._searched(plan, vector, most), most)
+        else:
+            wide = max(most, self._reranking.top_n)
+            whole = self._answer(plan, await self._searched(plan, vector, wide), wide)
+            reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
+            reports = (*whole.reports, reranked.report)
+            whole = replace(
+                whole, hits=reranked.hits[:most], reports=reports, more=whole.more or len(whole.hits) > most
+            )
+        self._usages.note(whole.hits)
+        return whole
+
+    async def _searched(self, plan: _Plan, vector: Matrix | None, most: int) -> list[Search]:
+        """The searches, before anybody else has had a turn of the loop; but many hits take one of their own, if no
+        partition has changed meanwhile."""
+        searches = self._search(plan, vector)
+        if most > MANY_HITS:
+            before = [resident.head.revision for resident, _ in plan.residents]
+            await asyncio.sleep(0)
+            await _at_rest(plan.loaded)
+            if before != [resident.head.revision for resident, _ in plan.residents]:
+                return self._search(plan, vector)
+        return searches
+
+    def _search(self, plan: _Plan, vector: Matrix | None) -> list[Search]:
         question = plan.question
         searches = []
-        started = self._clock.monotonic()
-        for loaded, analysis in plan.residents:
-            search = Search(loaded.resident, question, analysis, self._profile, plan.now)
-            search.run(plan.tiers, vector)
+        for resident, of_resident in plan.residents:
+            search = Search(resident, question, of_resident, plan.profile, plan.now, self._clock.monotonic)
+            search.run(plan.tiers, vector, plan.deadline)
             searches.append(search)
-        elapsed = self._clock.monotonic() - started
-        reports = [self._report(plan, tier, searches, vector, elapsed) for tier in Tier]
+        return searches
+
+    def _answer(self, plan: _Plan, searches: list[Search], most: int) -> Recalled:
+        question, analysis = plan.question, plan.residents[0][1]
+        session = _NO_SESSION if plan.heard is None else plan.heard.report
+        reports = [session, *(_report(plan, tier, searches) for tier in _FINDERS)]
         if not any(r.outcome is TierOutcome.OK for r in reports):
             failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
             if failed is not None:
                 raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
-        ranked = sorted(
-            (item for index, search in enumerate(searches) for item in search.best(index)),
-            key=lambda item: item[:3],
-        )[: question.max_hits]
-        hits = tuple(searches[index].hit(candidate) for _, index, _, candidate in ranked)
-        named = None
-        if len(plan.residents[0][1].people) == 1:
-            named = [searches[index].said_by_named(c) for _, index, _, c in ranked[:_CONFIDENCE_HITS]]
-        confidence = answer_confidence([h.score for h in hits[:_CONFIDENCE_HITS]], named)
-        return Recalled(hits, tuple(reports), plan.residents[0][0].resident.head.revision, confidence)
+        diversity = plan.profile.diversity if question.diversity is None else question.diversity
+        breadth = analysis.cues.breadth if question.adaptive else None
+        hits, more, first = answer(searches, Wanted(question.skip, most, diversity, breadth))
+        # Partitions share one question: the one that the best hit is from has the answer, or none has.
+        grounds = searches[first].grounds if first >= 0 else NO_GROUNDS
+        return Recalled(
+            tuple(hits),
+            tuple(reports),
+            plan.residents[0][0].head.revision,
+            answer_confidence(grounds) if first >= 0 else 0.0,
+            grounds,
+            plan.heard.messages if plan.heard is not None and not question.skip else (),
+            _understood(plan) if question.explain else None,
+            more,
+        )
 
-    def _report(
-        self, plan: _Plan, tier: Tier, searches: list[Search], vector: Matrix | None, elapsed: float
-    ) -> TierReport:
-        if tier in plan.reports:
-            return plan.reports[tier]
-        if tier not in plan.tiers:
-            return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, "not asked for")
-        found = sum(search.found.get(tier, 0) for search in searches)
-        if not any(tier in search.found for search in searches):
-            missing = {
-                Tier.VECTOR: "the query has no vector yet",
-                Tier.KEYWORD: "the query has no words to look for",
-                Tier.GRAPH: "the query names no known entity",
-            }
-            return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, missing[tier])
-        return TierReport(tier, TierOutcome.OK, found, elapsed)
+
+def _understood(plan: _Plan) -> Understanding:
+    analysis, heard = plan.residents[0][1], plan.heard
+    start, end = plan.times.whole or (None, None)
+    rewritten = heard.text if heard is not None and heard.changed else ""
+    return Understanding(
+        people=analysis.people,
+        entities=analysis.entities,
+        start=start,
+        end=end,
+        language=language_of(plan.question.text),
+        breadth=analysis.cues.breadth,
+        rewritten=rewritten,
+    )
+
+
+def _report(plan: _Plan, tier: Tier, searches: list[Search]) -> TierReport:
+    """How a tier did over all partitions: the worst of what happened, the sum of what it brought."""
+    if tier in plan.reports:
+        return plan.reports[tier]
+    if tier not in plan.tiers:
+        return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, "not asked for")
+    parts = [search.reports[tier] for search in searches if tier in search.reports]
+    if not parts:
+        return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, _NOTHING_TO_FIND[tier])
+    worst = max(parts, key=lambda part: part.outcome is not TierOutcome.OK)
+    return replace(worst, hit_count=sum(p.hit_count for p in parts), elapsed=sum(p.elapsed for p in parts))
 
 
 async def _at_rest(partitions: Iterable[Loaded]) -> None:
@@ -196,8 +328,3 @@ async def _at_rest(partitions: Iterable[Loaded]) -> None:
 
 def _note(plan: _Plan, outcome: TierOutcome, elapsed: float, why: str) -> None:
     plan.reports[Tier.VECTOR] = TierReport(Tier.VECTOR, outcome, 0, elapsed, why)
-
-
-def _with_tiers(plan: _Plan, tiers: frozenset[Tier]) -> _Plan:
-    """The same question to fewer tiers, with reports of its own."""
-    return _Plan(plan.question, plan.residents, plan.now, tiers, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -42,14 +42,12 @@ class Remember:
         """
         prepared = await self._preparing(drafts, embed=wait is Wait.SEARCHABLE)
 
-        def command(decision: Decision) -> list[Outcome | SidecarError]:
-            results: list[Outcome | SidecarError] = []
+        def command(decision: Decision) -> Iterator[Outcome | SidecarError]:
             for draft, found in zip(drafts, prepared, strict=True):
                 try:
-                    results.append(remember(decision, draft, found.mentions, found.vectors))
+                    yield remember(decision, draft, found.mentions, found.vectors, found.digest)
                 except InvalidField as error:
-                    results.append(error)
-            return results
+                    yield error
 
         terms = {found.text: found.terms for found in prepared}
         answer = await self._residency.write(scope.partition, command, request, terms)

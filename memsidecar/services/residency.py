@@ -16,8 +16,9 @@ from memsidecar.ports.ledger import Ledger
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.snapshots import Snapshots
 from memsidecar.services.hydration import SNAPSHOT_AFTER, Hydration
-from memsidecar.services.resident import Resident
-from memsidecar.services.writing import Answer, Command, PartitionWriter, Retired, Terms
+from memsidecar.services.resident import Resident, Terms
+from memsidecar.services.usages import Usages
+from memsidecar.services.writing import Answer, Command, PartitionWriter, Retired
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +31,9 @@ QUIET_SECONDS = 1.0
 SNAPSHOT_PATIENCE = 30.0
 # and the index no longer than this, which bounds what a recall scans: a bulk load is over by then, or a steady trickle.
 INDEX_PATIENCE = 120.0
+# A commit that leaves a partition less than this much larger is not looked at for its bytes and its index: adding up
+# all parts of one costs as much as applying a memory to it.
+LOOKED_AT_AFTER = 1 / 64
 
 Notify = Callable[[Resident, Sequence[Entry]], None]
 
@@ -38,7 +42,8 @@ Notify = Callable[[Resident, Sequence[Entry]], None]
 class Loaded:
     """A partition in memory with its writer.
 
-    `unsaved` counts entries that no snapshot covers; at `save_at` of them the next one is written.
+    `unsaved` counts entries that no snapshot covers; at `save_at` of them the next one is written. `unseen` counts
+    those since its bytes were added up and its index was looked at.
     """
 
     resident: Resident
@@ -46,6 +51,7 @@ class Loaded:
     unsaved: int
     nbytes: int
     save_at: int = SNAPSHOT_AFTER
+    unseen: int = 0
     tending: asyncio.Task[None] | None = None
     leaving: bool = False
 
@@ -62,10 +68,11 @@ class Residency:
         ids: Ids,
         max_bytes: int,
         committed: Notify,
+        usages: Usages,
     ) -> None:
         self._hydration, self._ledger, self._snapshots = hydration, ledger, snapshots
         self._clock, self._ids = clock, ids
-        self._max_bytes, self._notify = max_bytes, committed
+        self._max_bytes, self._notify, self._usages = max_bytes, committed, usages
         self._loaded: dict[Partition, Loaded] = {}
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
         self._evicting: set[asyncio.Task[None]] = set()
@@ -139,6 +146,7 @@ class Residency:
 
     async def _load(self, partition: Partition) -> Loaded:
         resident, unsaved = await self._hydration(partition)
+        await self._usages.fill(resident)
         writer = PartitionWriter(resident, self._ledger, self._clock, self._ids, self._committed, self._lost)
         loaded = Loaded(resident, writer, unsaved, resident.nbytes)
         self._loaded[partition] = loaded
@@ -180,21 +188,25 @@ class Residency:
 
     async def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self._notify(resident, entries)
-        purges = any(isinstance(entry.event, MemoryPurged) for entry in entries)
+        purges = [entry.subject for entry in entries if isinstance(entry.event, MemoryPurged)]
         if purges:
+            await self._usages.forget(resident.partition, purges)
             # A snapshot holds the words, and the ledger is enough to build another.
             await self._snapshots.drop(resident.partition)
         loaded = self._loaded.get(resident.partition)
         if loaded is None or loaded.resident is not resident:
             return
         loaded.unsaved += len(entries)
+        loaded.unseen += len(entries)
         if purges:
             loaded.unsaved = resident.head.revision
             # Not at once: whoever purges one memory often purges more.
             loaded.save_at = max(SNAPSHOT_AFTER, loaded.unsaved + SNAPSHOT_AT_EXIT)
-        self._recount(loaded)
-        self._tend(loaded)
-        self._evict_surplus()
+        grown = loaded.unseen > LOOKED_AT_AFTER * resident.rows
+        if grown or purges or loaded.unsaved >= loaded.save_at:
+            self._recount(loaded)
+            self._tend(loaded)
+            self._evict_surplus()
 
     def _lost(self, resident: Resident) -> None:
         loaded = self._loaded.get(resident.partition)
@@ -209,7 +221,7 @@ class Residency:
     def _recount(self, loaded: Loaded) -> None:
         if self._loaded.get(loaded.resident.partition) is not loaded:
             return
-        nbytes = loaded.resident.nbytes
+        nbytes, loaded.unseen = loaded.resident.nbytes, 0
         self._nbytes += nbytes - loaded.nbytes
         loaded.nbytes = nbytes
 

@@ -1,219 +1,173 @@
-"""One question over one resident partition: candidates from every tier, their signals, their scores."""
+"""One question over one resident partition: candidates from every source, their signals, their scores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from memsidecar.domain.confidence import grounds, hit_confidence
 from memsidecar.domain.events import Matrix
+from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.memory import Entity, Memory
+from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
-from memsidecar.domain.ranking import Profile, Signals, explain, main_tiers, order, score
-from memsidecar.domain.recall import Hit, Question, Tier
+from memsidecar.domain.ranking import Scored, Signals, order, rank
+from memsidecar.domain.recall import Hit, Question, Tier, TierReport
+from memsidecar.domain.scope import Partition
+from memsidecar.domain.traits import Trait
+from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
-from memsidecar.services.resident.columns import NO_ROW
 from memsidecar.services.resident.filtering import matching
+from memsidecar.services.signals import gather, with_neighbours
+from memsidecar.services.sources import SOURCES, Ask, RowNumbers, Source, ask_all
 
-# Candidates that each tier brings for every hit asked for, and at least this many: the sum may lift a row that is
-# second in both tiers over the first of either.
+# Candidates that each source brings for every hit asked for, and at least this many: the sum may lift a row that is
+# second in both sources over the first of either.
 PER_HIT = 6
 AT_LEAST = 64
-# When only one tier has something to look for, its own order is nearly the final one.
+# When only one source has something to look for, its own order is nearly the final one.
 ALONE_PER_HIT = 2
 ALONE_AT_LEAST = 24
+# The newest rows are candidates for a profile in which freshness weighs this much.
+FRESH = 0.05
 
-RowNumbers = NDArray[np.int64]
-Ranked = tuple[float, int, int, int]
-"""(-score, partition's place, birth, candidate): sorts into the order of the answer."""
+
+class Candidate(NamedTuple):
+    """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
+    candidate in its search, `place` that of its search among those of the question."""
+
+    behind: float
+    place: int
+    birth: int
+    number: int
+
+    @property
+    def score(self) -> float:
+        return -self.behind
 
 
 class Search:
-    def __init__(self, resident: Resident, question: Question, analysis: Analysis, profile: Profile, now: int) -> None:
+    def __init__(
+        self,
+        resident: Resident,
+        question: Question,
+        analysis: Analysis,
+        profile: Profile,
+        now: int,
+        monotonic: Callable[[], float],
+        sources: Sequence[Source] = SOURCES,
+    ) -> None:
         self._resident, self._question, self._analysis = resident, question, analysis
-        self._profile, self._now = profile, now
-        # Candidates by tier; a tier that had nothing to look for is not in it.
-        self.found: dict[Tier, int] = {}
+        self._profile, self._now, self._monotonic, self._sources = profile, now, monotonic, sources
+        # How each source did; one that had nothing to look for is not in it.
+        self.reports: dict[Tier, TierReport] = {}
         self._rows: RowNumbers = np.zeros(0, dtype=np.int64)
-        self._scores: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+        self._scored: Scored | None = None
         self._signals: Signals | None = None
-        self._tiers: list[Tier] = []
         self._entities: tuple[str, ...] = ()
+        self._over: tuple[str, ...] = ()
 
-    def run(self, tiers: frozenset[Tier], vector: Matrix | None) -> None:
-        resident, question = self._resident, self._question
-        if not resident.rows:
-            self._note_empty(tiers, vector)
-            return
+    def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None) -> None:
+        resident, question, analysis = self._resident, self._question, self._analysis
         mask = matching(resident, question.scope, question.filter, self._now)
-        alone = not self._analysis.terms and not self._analysis.entities and not question.entities
+        known = (e for e in question.entities if e in resident.lookup.rows)
+        self._entities = tuple(dict.fromkeys((*known, *analysis.entities)))
+        alone = not analysis.terms and not self._entities
         per_hit, at_least = (ALONE_PER_HIT, ALONE_AT_LEAST) if alone else (PER_HIT, AT_LEAST)
-        wanted = max(at_least, per_hit * question.max_hits)
-        parts: list[RowNumbers] = []
-        keyword: NDArray[np.float32] | None = None
-        if Tier.KEYWORD in tiers and self._analysis.terms:
-            keyword = resident.keywords.scores(self._analysis.terms, resident.rows)
-            keyword *= mask
-            parts.append(self._note(Tier.KEYWORD, _best_positive(keyword, wanted)))
-        if Tier.GRAPH in tiers:
-            self._entities = tuple(dict.fromkeys((*self._known(question.entities), *self._analysis.entities)))
-            if self._entities:
-                parts.append(self._note(Tier.GRAPH, self._about(mask, wanted)))
-        cosines: tuple[RowNumbers, NDArray[np.float32]] | None = None
-        if vector is not None and Tier.VECTOR in tiers:
-            cosines = self._nearest(vector, wanted, mask)
-            parts.append(self._note(Tier.VECTOR, cosines[0]))
+        wanted = max(at_least, per_hit * (question.skip + question.max_hits))
+        newest = self._profile.freshness >= FRESH or analysis.cues.recent
+        ask = Ask(resident, analysis, self._entities, vector, mask, wanted, newest)
+        # A vector alone asks for what is near it, not for what is connected.
+        asked = tiers - {Tier.GRAPH} if alone else tiers
+        found, self.reports = ask_all(self._sources, ask, asked, self._monotonic, deadline)
+        parts = [brought.rows for brought in found.values()]
         if not parts:
             return
-        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        self._rows = self._with_neighbours(np.unique(rows), mask)
-        if len(self._rows):
-            self._signals = self._gather(keyword, cosines, vector)
-            self._scores = score(self._signals, self._profile, self._now)
-            self._tiers = main_tiers(self._signals, self._profile)
-
-    def best(self, place: int) -> list[Ranked]:
-        """The best candidates of this partition, for a merge with those of others."""
+        self._rows = with_neighbours(np.concatenate(parts), resident, mask)
         if not len(self._rows):
-            return []
-        births: Any = self._resident.columns["birth"][self._rows]
-        chosen = order(self._scores, births, self._question.max_hits)
-        lowest = self._question.min_score
-        return [(-float(self._scores[c]), place, int(births[c]), int(c)) for c in chosen if self._scores[c] >= lowest]
+            return
+        self._signals = gather(resident, self._rows, analysis, self._entities, found, vector)
+        associations = Associations(resident, self._rows) if Tier.GRAPH in asked else None
+        self._scored = rank(
+            self._signals,
+            self._profile,
+            self._now,
+            broad=analysis.cues.broad,
+            associate=associations.share if associations is not None and associations.possible else None,
+        )
+        self._over = associations.over if associations is not None else ()
 
-    def hit(self, candidate: int) -> Hit:
-        signals = self._signals
-        if signals is None:
+    def best(self, place: int, limit: int) -> list[Candidate]:
+        """The best candidates of this partition, for a merge with those of others."""
+        if self._scored is None:
+            return []
+        scores = self._scored.scores
+        births: Any = self._resident.columns["birth"][self._rows]
+        chosen = order(scores, births, limit)
+        lowest = self._question.min_score
+        return [
+            Candidate(-score, place, birth, index)
+            for score, birth, index in zip(
+                scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), strict=True
+            )
+            if score >= lowest
+        ]
+
+    def row(self, candidate: int) -> int:
+        """The candidate's row in the resident partition."""
+        return int(self._rows[candidate])
+
+    @property
+    def resident(self) -> Resident:
+        return self._resident
+
+    def hit(self, candidate: int, best: float) -> Hit:
+        """A candidate as a hit; `best` is the best score of the answer."""
+        if self._scored is None:
             raise IndexError(candidate)
-        memory = self._resident.records.get(int(self._rows[candidate]))
-        total = float(self._scores[candidate])
+        memory = self.memory(candidate)
         state = memory.state_at(self._now)
+        score = float(self._scored.scores[candidate])
         hit = Hit(
             self._resident.partition,
             memory if state is memory.state else replace(memory, state=state),
-            total,
-            self._tiers[candidate],
+            score,
+            self._scored.main_tier(candidate),
+            confidence=hit_confidence(score, best),
+            suspicious=bool(self._resident.columns["traits"][self._rows[candidate]] & Trait.SUSPICIOUS),
         )
         if not self._question.explain:
             return hit
-        components = explain(signals, candidate, self._profile, self._now, total)
-        return replace(hit, components=components, path=self._path(memory))
+        return replace(hit, components=self._scored.explain(candidate), path=self._path(memory))
 
-    def said_by_named(self, candidate: int) -> bool:
-        return self._signals is not None and bool(self._signals.speaker[candidate] > 0)
+    def fold(self, candidate: int) -> int:
+        """Equal for candidates that may say the same."""
+        return int(self._resident.columns["fold"][self._rows[candidate]])
 
-    def _note(self, tier: Tier, rows: RowNumbers) -> RowNumbers:
-        self.found[tier] = len(rows)
-        return rows
+    def memory(self, candidate: int) -> Memory:
+        return self._resident.records.get(int(self._rows[candidate]))
 
-    def _note_empty(self, tiers: frozenset[Tier], vector: Matrix | None) -> None:
-        if Tier.KEYWORD in tiers and self._analysis.terms:
-            self.found[Tier.KEYWORD] = 0
-        if Tier.VECTOR in tiers and vector is not None:
-            self.found[Tier.VECTOR] = 0
+    def name(self, candidate: int) -> tuple[Partition, str]:
+        return self._resident.partition, self.memory(candidate).id
 
-    def _known(self, entities: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(e for e in entities if e in self._resident.lookup.rows)
+    def vector(self, candidate: int) -> Matrix:
+        """The first vector of a candidate; zeros without one."""
+        taken: Matrix = self._resident.vectors.take(self._rows[candidate : candidate + 1].astype(np.int32))[0]
+        return taken
 
-    def _about(self, mask: NDArray[np.bool_], wanted: int) -> RowNumbers:
-        """The newest rows about the question's entities, and the entities' own rows."""
-        lookup = self._resident.lookup
-        own = np.array([lookup.rows[e] for e in self._entities], dtype=np.int64)
-        rows = np.concatenate([own, *(lookup.about(e).astype(np.int64) for e in self._entities)])
-        return np.unique(rows[mask[rows]])[-wanted:]
-
-    def _nearest(self, vector: Matrix, wanted: int, mask: NDArray[np.bool_]) -> tuple[RowNumbers, NDArray[np.float32]]:
-        """The nearest rows that the mask allows. Most masks allow nearly all: then asking without one is cheaper."""
-        index = self._resident.vectors
-        rows, cosines = index.search(vector, wanted)
-        allowed = mask[rows]
-        if not allowed.all():
-            if len(rows) < wanted:
-                rows, cosines = rows[allowed], cosines[allowed]
-            else:
-                rows, cosines = index.search(vector, wanted, mask)
-        return rows.astype(np.int64), cosines
-
-    def _with_neighbours(self, rows: RowNumbers, mask: NDArray[np.bool_]) -> RowNumbers:
-        """The candidates and the episodes before and after them, which share their relevance."""
-        columns = self._resident.columns
-        around: Any = np.concatenate([columns["previous"][rows], columns["following"][rows]]).astype(np.int64)
-        around = around[around != NO_ROW]
-        if not len(around):
-            return rows
-        around = around[mask[around]]
-        return np.union1d(rows, around)
-
-    def _gather(
-        self,
-        keyword: NDArray[np.float32] | None,
-        cosines: tuple[RowNumbers, NDArray[np.float32]] | None,
-        vector: Matrix | None,
-    ) -> Signals:
-        rows, columns = self._rows, self._resident.columns
-        count = len(rows)
-        cosine = np.zeros(count, dtype=np.float32)
-        if cosines is not None and vector is not None:
-            known = np.zeros(count, dtype=np.bool_)
-            places = np.searchsorted(rows, cosines[0])
-            cosine[places], known[places] = cosines[1], True
-            if not known.all():
-                cosine[~known] = self._resident.vectors.score(vector, rows[~known].astype(np.int32))
-        said: Any = columns["said"][rows]
-        importance: Any = columns["importance"][rows]
-        confidence: Any = columns["confidence"][rows]
-        return Signals(
-            keyword=keyword[rows] if keyword is not None else np.zeros(count, dtype=np.float32),
-            cosine=cosine,
-            entity=self._entity_signal(),
-            speaker=self._speaker_signal(),
-            before=self._place(columns["previous"][rows]),
-            after=self._place(columns["following"][rows]),
-            said=said,
-            importance=importance,
-            confidence=confidence,
-        )
-
-    def _place(self, neighbours: Any) -> NDArray[np.intp]:
-        """Where a neighbour stands among the candidates, -1 when it is not one."""
-        places = np.searchsorted(self._rows, neighbours)
-        places[places == len(self._rows)] = 0
-        places[self._rows[places] != neighbours] = -1
-        return np.asarray(places, dtype=np.intp)
-
-    def _entity_signal(self) -> NDArray[np.float32]:
-        """The share of the question's entities that a row mentions."""
-        share = np.zeros(len(self._rows), dtype=np.float32)
-        for entity in self._entities:
-            about = self._resident.lookup.about(entity).astype(np.int64)
-            share += np.isin(self._rows, about)
-            own = self._resident.lookup.rows.get(entity)
-            share += self._rows == (own if own is not None else NO_ROW)
-        return np.minimum(share / max(1, len(self._entities)), np.float32(1.0))
-
-    def _speaker_signal(self) -> NDArray[np.float32]:
-        if len(self._analysis.people) != 1:
-            return np.zeros(len(self._rows), dtype=np.float32)
-        number = self._resident.columns.speakers.find(self._analysis.people[0])
-        spoken: Any = self._resident.columns["speaker"][self._rows] == number
-        return np.asarray(spoken, dtype=np.float32)
+    @property
+    def grounds(self) -> Grounds:
+        """What an answer from this partition rests on."""
+        if self._scored is None or self._signals is None:
+            return NO_GROUNDS
+        return grounds(self._signals, self._scored.own)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
+        """Names of the entities that led to a memory: those of the question, else those of the best hits."""
         mentioned = {*memory.mentions, memory.id}
-        names = []
-        for entity in self._entities:
-            if entity in mentioned:
-                known = self._resident.memory(entity)
-                if known is not None and isinstance(known.body, Entity):
-                    names.append(known.body.display_name)
-        return tuple(names)
-
-
-def _best_positive(values: NDArray[np.float32], count: int) -> RowNumbers:
-    """Indices of the `count` highest values above 0, in index order."""
-    positive = np.flatnonzero(values > 0)
-    if len(positive) > count:
-        positive = positive[np.argpartition(-values[positive], count - 1)[:count]]
-    return positive
+        led = [e for e in self._entities if e in mentioned] or [e for e in self._over if e in mentioned]
+        known = (self._resident.memory(entity) for entity in led)
+        return tuple(k.body.display_name for k in known if k is not None and isinstance(k.body, Entity))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,15 +10,23 @@ from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
-from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, DEFAULT_RESERVED_TOKENS, DEFAULT_TOKEN_BUDGET, cut_window
+from memsidecar.domain.window import (
+    DEFAULT_MAX_MESSAGES,
+    DEFAULT_RESERVED_TOKENS,
+    DEFAULT_TOKEN_BUDGET,
+    LOOK_BACK,
+    cut_window,
+)
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.sessions import Appended, SessionChange, SessionKey, SessionStore
 
 HOUR = 3600 * 1_000_000
 DEFAULT_TTL = HOUR
-# Newest messages that a window looks at for every message it may return: tool calls and results come in groups.
-LOOK_BACK = 4
+# Characters counted on the loop, about half a millisecond; more of them in a thread. A message of its own costs as much
+# as so many.
+COUNTED_INLINE = 20_000
+COST_OF_MESSAGE = 400
 
 
 class Sessions:
@@ -86,7 +95,10 @@ class Sessions:
         self, key: SessionKey, messages: Sequence[Message], expected_last_seq: int | None, request: Request
     ) -> Appended:
         """Add messages in order, all or none; tokens are counted where the caller did not."""
-        counted = [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]
+        if sum(len(m.text) + COST_OF_MESSAGE for m in messages) > COUNTED_INLINE:
+            counted = await asyncio.to_thread(self._counted, messages)
+        else:
+            counted = self._counted(messages)
         return await self._store.append(
             key, counted, self._clock.now(), expected_last_seq, request.request_id, request.digest
         )
@@ -102,14 +114,24 @@ class Sessions:
         reserved = reserved_tokens if reserved_tokens is not None else min(DEFAULT_RESERVED_TOKENS, context // 4)
         limit = max_messages or DEFAULT_MAX_MESSAGES
         encoding = self._tokenizer.resolve(tokenizer) if tokenizer else ""
-        session = await self._store.get(key)
-        newest = await self._store.newest(key, limit * LOOK_BACK)
-        pinned = await self._store.pinned(key)
+        session, messages = await self.conversation(key, limit * LOOK_BACK)
         if encoding and encoding != self._tokenizer.resolve(""):
-            newest = [replace(m, token_count=self._count(m, encoding)) for m in newest]
-            pinned = [replace(m, token_count=self._count(m, encoding)) for m in pinned]
-        window = cut_window(newest, pinned, max(0, context - reserved), limit)
+            # A vocabulary that is used for the first time takes a third of a second to read.
+            messages = await asyncio.to_thread(self.recounted, messages, encoding)
+        window = cut_window(messages, (), max(0, context - reserved), limit)
         return replace(window, omitted=max(0, session.last_seq - len(window.messages)))
+
+    async def conversation(self, key: SessionKey, look_back: int) -> tuple[Session, Sequence[Message]]:
+        """The session, and what a window is cut from: the newest messages and all that must stay. Raises NotFound."""
+        session = await self._store.get(key)
+        newest = await self._store.newest(key, look_back)
+        pinned = await self._store.pinned(key)
+        present = {message.seq for message in newest}
+        return session, [*(message for message in pinned if message.seq not in present), *newest]
+
+    def recounted(self, messages: Sequence[Message], encoding: str) -> Sequence[Message]:
+        """The messages with their tokens in another encoding; takes a while for long ones."""
+        return [replace(message, token_count=self._count(message, encoding)) for message in messages]
 
     async def set_scratch(
         self, key: SessionKey, writes: Sequence[ScratchWrite], ttl: int | None, request: Request
@@ -127,7 +149,13 @@ class Sessions:
         return await self._store.list_scratch(key, prefix, after, limit, self._clock.now())
 
     async def delete_scratch(self, key: SessionKey, keys: Sequence[str], request: Request) -> int:
-        return await self._store.delete_scratch(key, keys, self._clock.now())
+        return await self._store.delete_scratch(key, keys, self._clock.now(), request.request_id, request.digest)
+
+    def _counted(self, messages: Sequence[Message]) -> Sequence[Message]:
+        return [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]
+
+    def _recounted(self, messages: Sequence[Message], encoding: str) -> Sequence[Message]:
+        return [replace(m, token_count=self._count(m, encoding)) for m in messages]
 
     def _count(self, message: Message, encoding: str = "") -> int:
         parts = [message.text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]

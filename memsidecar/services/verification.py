@@ -53,7 +53,7 @@ class Verification:
         self._ledger, self._graph, self._projector, self._snapshots = ledger, graph, projector, snapshots
         self._hydrate = Hydration(ledger, codec, indexes, snapshots, space)
         # It has only what hydrating asks for: nothing is saved or dropped here.
-        self._rebuild = Hydration(ledger, codec, indexes, _NoSnapshots(snapshots), space)  # type: ignore[arg-type]
+        self._rebuild = Hydration(ledger, codec, indexes, _NoSnapshots(snapshots), space)  # type: ignore[arg-type]  # a part of it
 
     async def __call__(self, repair: bool) -> AsyncIterator[Finding]:
         """Every finding, partition by partition. A damaged ledger is reported and cannot be repaired."""
@@ -98,6 +98,8 @@ class Verification:
                 continue
             if truth.has_vectors(memory_id) != other.has_vectors(memory_id):
                 yield Finding("vectors", name, memory_id, "its vectors are missing or left over")
+            if truth.feedback(memory_id) != other.feedback(memory_id):
+                yield Finding("vectors", name, memory_id, "its feedback in the snapshot differs from the ledger's")
         for memory_id in other.lookup.rows.keys() - truth.lookup.rows.keys():
             yield Finding("vectors", name, memory_id, "is in the snapshot and not in the ledger")
         for memory_id, problem in _keyword_differences(truth, other):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memsidecar.domain.decision import Decision
@@ -13,13 +13,14 @@ from memsidecar.domain.draft import Action, Outcome, Request
 from memsidecar.domain.errors import InvalidField, RequestIdReused, SidecarError
 from memsidecar.domain.events import Entry, Event, MemoryRecorded
 from memsidecar.domain.fold import apply
-from memsidecar.domain.indexed_text import indexed_text
 from memsidecar.domain.memory import Memory
+from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.view import Overlay
 from memsidecar.ports.ledger import Append, Head, Ledger, RequestKnown, StaleRevision
 from memsidecar.ports.ledger import Request as Recorded
 from memsidecar.ports.runtime import Clock, Ids
-from memsidecar.services.resident import Resident
+from memsidecar.services.long_texts import is_long
+from memsidecar.services.resident import Resident, Terms
 from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -30,11 +31,9 @@ MAX_EVENTS = 2_000
 Result = Outcome | SidecarError | None
 """What a command did to one memory: an outcome, an error of that item alone, or None for a memory that is gone."""
 
-Command = Callable[[Decision], Sequence[Result]]
-"""Decides; may be run again on a newer state, so it keeps nothing."""
-
-Terms = Mapping[str, list[str]]
-"""Tokens by the text that they were made of (`indexed_text`)."""
+Command = Callable[[Decision], Iterable[Result]]
+"""Decides; may be run again on a newer state, so it keeps nothing. One of many items yields their results one by one:
+others get a turn between them."""
 
 Committed = Callable[[Resident, Sequence[Entry]], Awaitable[None]]
 
@@ -124,7 +123,8 @@ class PartitionWriter:
         self._inbox.append(waiting)
         if self._task is None:
             self._task = asyncio.create_task(self._drain(), name="partition-writer")
-        return await asyncio.shield(waiting.future)
+        # Nobody else awaits it: a caller that is cancelled cancels this future, and the write goes on.
+        return await waiting.future
 
     async def finish(self) -> None:
         """Wait until everything submitted is written."""
@@ -165,18 +165,22 @@ class PartitionWriter:
                 return decided, refused, batch[index:]
             await turn.give()
             decision = Decision.on(view, self._resident.partition, now, self._ids.new, waiting.request)
+            results = []
             try:
-                waiting.results = tuple(waiting.command(decision))
+                for result in waiting.command(decision):
+                    results.append(result)
+                    await turn.give()
             except SidecarError as error:
                 refused.append((waiting, error))
                 continue
             except Exception as error:  # whatever it is, it is this caller's alone
                 _set_error(waiting.future, error)
                 continue
-            waiting.events = decision.events
+            waiting.results, waiting.events = tuple(results), decision.events
             if index + 1 < len(batch):
                 for event in waiting.events:
                     view.add(event)
+                    await turn.give()
             events += len(waiting.events)
             if request_id:
                 seen.add(request_id)
@@ -200,7 +204,9 @@ class PartitionWriter:
         """Commit, apply, answer. Returns the commands that must be decided again."""
         revision = self._resident.head.revision
         requests: list[Recorded] = []
+        turn = Turn()
         for waiting in decided:
+            await turn.give()
             start = revision
             revision += len(waiting.events)
             waiting.revision = revision
@@ -233,15 +239,14 @@ class PartitionWriter:
         return []
 
     async def _apply(self, entries: Sequence[Entry], decided: list[_Waiting]) -> None:
-        terms = {text: found for waiting in decided for text, found in waiting.terms.items()}
+        terms = await self._terms(entries, decided)
         turn = Turn()
         self._applied.clear()
         try:
             for entry in entries:
                 if entry.event is not None:
-                    delta = apply(entry.event)
-                    known = terms.get(indexed_text(delta.put.body)) if terms and delta.put is not None else None
-                    self._resident.apply(delta, known, entry.revision)
+                    for _ in self._resident.applying(apply(entry.event), terms, entry.revision):
+                        await turn.give()
                     await turn.give()
             if entries:
                 self._resident.head = Head(entries[-1].revision, b"")
@@ -249,6 +254,17 @@ class PartitionWriter:
             self._applied.set()
         if entries:
             await self._committed(self._resident, entries)
+
+    async def _terms(self, entries: Sequence[Entry], decided: list[_Waiting]) -> Terms:
+        """The terms that the callers have counted, and those of long texts that change or go, counted in a thread."""
+        terms = {text: found for waiting in decided for text, found in waiting.terms.items()}
+        turn = Turn()
+        for entry in entries:
+            await turn.give()
+            for text in self._resident.texts_of(apply(entry.event)) if entry.event is not None else ():
+                if is_long(text) and text not in terms:
+                    terms[text] = await asyncio.to_thread(token_counts, text)
+        return terms
 
     def _lose(self) -> None:
         self._retired = True
@@ -297,10 +313,11 @@ class PartitionWriter:
 
 def _encode(waiting: _Waiting, start: int) -> bytes:
     # A request may touch one memory more than once: each result has the version that it was given.
+    told = {result.memory.id for result in waiting.results if isinstance(result, Outcome)}
     at = {
         (event.memory.id, event.memory.version): start + offset
         for offset, event in enumerate(waiting.events, 1)
-        if isinstance(event, MemoryRecorded)
+        if isinstance(event, MemoryRecorded) and event.memory.id in told
     }
     results: list[dict[str, object]] = []
     for result in waiting.results:

@@ -59,6 +59,10 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """UNAVAILABLE; metadata: provider; comes with RetryInfo."""
     ERROR_REASON_REQUEST_ID_REUSED: _ErrorReason.ValueType  # 19
     """INVALID_ARGUMENT; metadata: request_id. Same id, other content."""
+    ERROR_REASON_STREAM_IDLE: _ErrorReason.ValueType  # 20
+    """ABORTED; metadata: idle_seconds. The client has sent nothing for that long; what
+    was committed before stays.
+    """
     ERROR_REASON_STORE_FULL: _ErrorReason.ValueType  # 21
     """RESOURCE_EXHAUSTED; metadata: store; comes with RetryInfo. Out of disk space;
     nothing was stored.
@@ -113,6 +117,10 @@ ERROR_REASON_MODEL_UNAVAILABLE: ErrorReason.ValueType  # 17
 """UNAVAILABLE; metadata: provider; comes with RetryInfo."""
 ERROR_REASON_REQUEST_ID_REUSED: ErrorReason.ValueType  # 19
 """INVALID_ARGUMENT; metadata: request_id. Same id, other content."""
+ERROR_REASON_STREAM_IDLE: ErrorReason.ValueType  # 20
+"""ABORTED; metadata: idle_seconds. The client has sent nothing for that long; what
+was committed before stays.
+"""
 ERROR_REASON_STORE_FULL: ErrorReason.ValueType  # 21
 """RESOURCE_EXHAUSTED; metadata: store; comes with RetryInfo. Out of disk space;
 nothing was stored.

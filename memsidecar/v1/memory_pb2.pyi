@@ -177,6 +177,9 @@ class Memory(google.protobuf.message.Message):
     ATTRIBUTES_FIELD_NUMBER: builtins.int
     MENTIONS_FIELD_NUMBER: builtins.int
     ETAG_FIELD_NUMBER: builtins.int
+    ACCESS_COUNT_FIELD_NUMBER: builtins.int
+    LAST_ACCESS_TIME_FIELD_NUMBER: builtins.int
+    USEFULNESS_FIELD_NUMBER: builtins.int
     name: builtins.str
     """namespaces/{namespace}/users/{user}/memories/{memory}, or
     namespaces/{namespace}/memories/{memory} in the shared partition. Segments
@@ -189,6 +192,14 @@ class Memory(google.protobuf.message.Message):
     importance: builtins.float
     """0 to 1. How much it matters. Default 0.5."""
     etag: builtins.str
+    access_count: builtins.int
+    """Output only: how often it was recalled, and when last. Counted in memory and
+    written now and then, so that the newest recalls may be lost in a crash.
+    """
+    usefulness: builtins.float
+    """Output only. -1 to 1: what feedback says of it; 0 without feedback. Feedback
+    changes neither etag nor update_time, and is no revision.
+    """
     @property
     def scope(self) -> memsidecar.v1.scope_pb2.Scope:
         """Output only, apart from agent and session."""
@@ -251,6 +262,8 @@ class Memory(google.protobuf.message.Message):
         server are added to those given.
         """
 
+    @property
+    def last_access_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
     def __init__(
         self,
         *,
@@ -278,9 +291,12 @@ class Memory(google.protobuf.message.Message):
         attributes: google.protobuf.struct_pb2.Struct | None = ...,
         mentions: collections.abc.Iterable[builtins.str] | None = ...,
         etag: builtins.str = ...,
+        access_count: builtins.int = ...,
+        last_access_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        usefulness: builtins.float = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_confidence", b"_confidence", "_importance", b"_importance", "attributes", b"attributes", "body", b"body", "confidence", b"confidence", "create_time", b"create_time", "delete_time", b"delete_time", "entity", b"entity", "episode", b"episode", "expiration", b"expiration", "expire_time", b"expire_time", "fact", b"fact", "importance", b"importance", "preference", b"preference", "procedure", b"procedure", "purge_time", b"purge_time", "scope", b"scope", "supersede_time", b"supersede_time", "ttl", b"ttl", "update_time", b"update_time", "valid_end_time", b"valid_end_time", "valid_start_time", b"valid_start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_confidence", b"_confidence", "_importance", b"_importance", "attributes", b"attributes", "body", b"body", "confidence", b"confidence", "create_time", b"create_time", "delete_time", b"delete_time", "entity", b"entity", "episode", b"episode", "etag", b"etag", "expiration", b"expiration", "expire_time", b"expire_time", "fact", b"fact", "importance", b"importance", "labels", b"labels", "mentions", b"mentions", "name", b"name", "preference", b"preference", "procedure", b"procedure", "provenance", b"provenance", "purge_time", b"purge_time", "scope", b"scope", "state", b"state", "supersede_time", b"supersede_time", "ttl", b"ttl", "update_time", b"update_time", "valid_end_time", b"valid_end_time", "valid_start_time", b"valid_start_time"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_confidence", b"_confidence", "_importance", b"_importance", "attributes", b"attributes", "body", b"body", "confidence", b"confidence", "create_time", b"create_time", "delete_time", b"delete_time", "entity", b"entity", "episode", b"episode", "expiration", b"expiration", "expire_time", b"expire_time", "fact", b"fact", "importance", b"importance", "last_access_time", b"last_access_time", "preference", b"preference", "procedure", b"procedure", "purge_time", b"purge_time", "scope", b"scope", "supersede_time", b"supersede_time", "ttl", b"ttl", "update_time", b"update_time", "valid_end_time", b"valid_end_time", "valid_start_time", b"valid_start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_confidence", b"_confidence", "_importance", b"_importance", "access_count", b"access_count", "attributes", b"attributes", "body", b"body", "confidence", b"confidence", "create_time", b"create_time", "delete_time", b"delete_time", "entity", b"entity", "episode", b"episode", "etag", b"etag", "expiration", b"expiration", "expire_time", b"expire_time", "fact", b"fact", "importance", b"importance", "labels", b"labels", "last_access_time", b"last_access_time", "mentions", b"mentions", "name", b"name", "preference", b"preference", "procedure", b"procedure", "provenance", b"provenance", "purge_time", b"purge_time", "scope", b"scope", "state", b"state", "supersede_time", b"supersede_time", "ttl", b"ttl", "update_time", b"update_time", "usefulness", b"usefulness", "valid_end_time", b"valid_end_time", "valid_start_time", b"valid_start_time"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_confidence", b"_confidence"]) -> typing.Literal["confidence"] | None: ...
     @typing.overload
@@ -291,6 +307,33 @@ class Memory(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["expiration", b"expiration"]) -> typing.Literal["expire_time", "ttl"] | None: ...
 
 global___Memory = Memory
+
+@typing.final
+class AsOf(google.protobuf.message.Message):
+    """AsOf asks for the past. Both unset means now."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    VALID_TIME_FIELD_NUMBER: builtins.int
+    RECORD_TIME_FIELD_NUMBER: builtins.int
+    @property
+    def valid_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """What was true in the world at that time."""
+
+    @property
+    def record_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """What the store knew at that time, whatever it learned later."""
+
+    def __init__(
+        self,
+        *,
+        valid_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        record_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["record_time", b"record_time", "valid_time", b"valid_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["record_time", b"record_time", "valid_time", b"valid_time"]) -> None: ...
+
+global___AsOf = AsOf
 
 @typing.final
 class Fact(google.protobuf.message.Message):

@@ -16,41 +16,76 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
 from memsidecar.v1 import scope_pb2 as memsidecar_dot_v1_dot_scope__pb2
+from memsidecar.v1 import session_service_pb2 as memsidecar_dot_v1_dot_session__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"memsidecar/v1/recall_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x19memsidecar/v1/scope.proto\"~\n\x05Query\x12\x0c\n\x04text\x18\x01 \x01(\t\x12+\n\tembedding\x18\x02 \x01(\x0b\x32\x18.memsidecar.v1.Embedding\x12\x10\n\x08\x65ntities\x18\x03 \x03(\t\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x9c\x02\n\rRecallOptions\x12\"\n\x05tiers\x18\x01 \x03(\x0e\x32\x13.memsidecar.v1.Tier\x12+\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilter\x12\x10\n\x08max_hits\x18\x04 \x01(\x05\x12\x11\n\tmin_score\x18\x05 \x01(\x01\x12\x30\n\rsoft_deadline\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12-\n\x0cmin_revision\x18\x07 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x1c\n\x14include_explanations\x18\x08 \x01(\x08\x12\x16\n\x0einclude_shared\x18\x0b \x01(\x08\"\xa2\x01\n\x03Hit\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\r\n\x05score\x18\x02 \x01(\x01\x12!\n\x04tier\x18\x03 \x01(\x0e\x32\x13.memsidecar.v1.Tier\x12\x34\n\x0b\x65xplanation\x18\x04 \x01(\x0b\x32\x1f.memsidecar.v1.ScoreExplanation\x12\x0c\n\x04text\x18\x06 \x01(\t\"a\n\x10ScoreExplanation\x12\x31\n\ncomponents\x18\x01 \x03(\x0b\x32\x1d.memsidecar.v1.ScoreComponent\x12\x0c\n\x04path\x18\x02 \x03(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\"S\n\x0eScoreComponent\x12\x0e\n\x06signal\x18\x01 \x01(\t\x12\x0b\n\x03raw\x18\x02 \x01(\x01\x12\x0e\n\x06weight\x18\x03 \x01(\x01\x12\x14\n\x0c\x63ontribution\x18\x04 \x01(\x01\"\xac\x01\n\nTierReport\x12!\n\x04tier\x18\x01 \x01(\x0e\x32\x13.memsidecar.v1.Tier\x12+\n\x07outcome\x18\x02 \x01(\x0e\x32\x1a.memsidecar.v1.TierOutcome\x12\x11\n\thit_count\x18\x03 \x01(\x05\x12*\n\x07\x65lapsed\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07message\x18\x05 \x01(\t\"\x88\x01\n\rRecallRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12#\n\x05query\x18\x02 \x01(\x0b\x32\x14.memsidecar.v1.Query\x12-\n\x07options\x18\x03 \x01(\x0b\x32\x1c.memsidecar.v1.RecallOptions\"\x9f\x01\n\x0eRecallResponse\x12!\n\x03hit\x18\x01 \x01(\x0b\x32\x12.memsidecar.v1.HitH\x00\x12\x30\n\x0btier_report\x18\x02 \x01(\x0b\x32\x19.memsidecar.v1.TierReportH\x00\x12/\n\x07summary\x18\x03 \x01(\x0b\x32\x1c.memsidecar.v1.RecallSummaryH\x00\x42\x07\n\x05\x65vent\"\xc1\x01\n\rRecallSummary\x12\x17\n\x0franked_memories\x18\x01 \x03(\t\x12\x15\n\rranked_scores\x18\x02 \x03(\x01\x12/\n\x0ctier_reports\x18\x03 \x03(\x0b\x32\x19.memsidecar.v1.TierReport\x12\x10\n\x08\x64\x65graded\x18\x04 \x01(\x08\x12)\n\x08revision\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x12\n\nconfidence\x18\x06 \x01(\x01\"\x8c\x01\n\x11RecallOnceRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12#\n\x05query\x18\x02 \x01(\x0b\x32\x14.memsidecar.v1.Query\x12-\n\x07options\x18\x03 \x01(\x0b\x32\x1c.memsidecar.v1.RecallOptions\"\xb8\x01\n\x12RecallOnceResponse\x12 \n\x04hits\x18\x01 \x03(\x0b\x32\x12.memsidecar.v1.Hit\x12/\n\x0ctier_reports\x18\x02 \x03(\x0b\x32\x19.memsidecar.v1.TierReport\x12\x10\n\x08\x64\x65graded\x18\x03 \x01(\x08\x12)\n\x08revision\x18\x04 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x12\n\nconfidence\x18\x05 \x01(\x01*O\n\x04Tier\x12\x14\n\x10TIER_UNSPECIFIED\x10\x00\x12\x0f\n\x0bTIER_VECTOR\x10\x02\x12\x0e\n\nTIER_GRAPH\x10\x03\x12\x10\n\x0cTIER_KEYWORD\x10\x04*\x94\x01\n\x0bTierOutcome\x12\x1c\n\x18TIER_OUTCOME_UNSPECIFIED\x10\x00\x12\x13\n\x0fTIER_OUTCOME_OK\x10\x01\x12\x1a\n\x16TIER_OUTCOME_TIMED_OUT\x10\x02\x12\x1c\n\x18TIER_OUTCOME_UNAVAILABLE\x10\x03\x12\x18\n\x14TIER_OUTCOME_SKIPPED\x10\x04\x32\xab\x01\n\rRecallService\x12G\n\x06Recall\x12\x1c.memsidecar.v1.RecallRequest\x1a\x1d.memsidecar.v1.RecallResponse0\x01\x12Q\n\nRecallOnce\x12 .memsidecar.v1.RecallOnceRequest\x1a!.memsidecar.v1.RecallOnceResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"memsidecar/v1/recall_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x19memsidecar/v1/scope.proto\x1a#memsidecar/v1/session_service.proto\"\xa2\x01\n\x05Query\x12\x0c\n\x04text\x18\x01 \x01(\t\x12+\n\tembedding\x18\x02 \x01(\x0b\x32\x18.memsidecar.v1.Embedding\x12\x10\n\x08\x65ntities\x18\x03 \x03(\t\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\x11\n\ttime_zone\x18\x06 \x01(\t\"\xa7\x04\n\rRecallOptions\x12\"\n\x05tiers\x18\x01 \x03(\x0e\x32\x13.memsidecar.v1.Tier\x12+\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilter\x12\"\n\x05\x61s_of\x18\x03 \x01(\x0b\x32\x13.memsidecar.v1.AsOf\x12\x10\n\x08max_hits\x18\x04 \x01(\x05\x12\x11\n\tmin_score\x18\x05 \x01(\x01\x12\x30\n\rsoft_deadline\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12-\n\x0cmin_revision\x18\x07 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x1c\n\x14include_explanations\x18\x08 \x01(\x08\x12\x16\n\tdiversity\x18\n \x01(\x01H\x00\x88\x01\x01\x12\x16\n\x0einclude_shared\x18\x0b \x01(\x08\x12\x0f\n\x07profile\x18\x0c \x01(\t\x12:\n\x07weights\x18\r \x03(\x0b\x32).memsidecar.v1.RecallOptions.WeightsEntry\x12\x15\n\radaptive_hits\x18\x0e \x01(\x08\x12\x17\n\x0fonly_named_time\x18\x0f \x01(\x08\x12\x12\n\npage_token\x18\x10 \x01(\t\x1a.\n\x0cWeightsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\x0c\n\n_diversity\"\xde\x01\n\x03Hit\x12%\n\x06memory\x18\x01 \x01(\x0b\x32\x15.memsidecar.v1.Memory\x12\r\n\x05score\x18\x02 \x01(\x01\x12!\n\x04tier\x18\x03 \x01(\x0e\x32\x13.memsidecar.v1.Tier\x12\x34\n\x0b\x65xplanation\x18\x04 \x01(\x0b\x32\x1f.memsidecar.v1.ScoreExplanation\x12\x0c\n\x04text\x18\x06 \x01(\t\x12\x12\n\nconfidence\x18\x07 \x01(\x01\x12\x12\n\nduplicates\x18\x08 \x03(\t\x12\x12\n\nsuspicious\x18\t \x01(\x08\"D\n\nMessageHit\x12\'\n\x07message\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Message\x12\r\n\x05score\x18\x02 \x01(\x01\"a\n\x10ScoreExplanation\x12\x31\n\ncomponents\x18\x01 \x03(\x0b\x32\x1d.memsidecar.v1.ScoreComponent\x12\x0c\n\x04path\x18\x02 \x03(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\"S\n\x0eScoreComponent\x12\x0e\n\x06signal\x18\x01 \x01(\t\x12\x0b\n\x03raw\x18\x02 \x01(\x01\x12\x0e\n\x06weight\x18\x03 \x01(\x01\x12\x14\n\x0c\x63ontribution\x18\x04 \x01(\x01\"\xc8\x01\n\rQueryAnalysis\x12\x0e\n\x06people\x18\x01 \x03(\t\x12\x10\n\x08\x65ntities\x18\x02 \x03(\t\x12,\n\x08min_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08max_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08language\x18\x05 \x01(\t\x12\x0f\n\x07\x62readth\x18\x06 \x01(\x01\x12\x16\n\x0erewritten_text\x18\x07 \x01(\t\"\xac\x01\n\nTierReport\x12!\n\x04tier\x18\x01 \x01(\x0e\x32\x13.memsidecar.v1.Tier\x12+\n\x07outcome\x18\x02 \x01(\x0e\x32\x1a.memsidecar.v1.TierOutcome\x12\x11\n\thit_count\x18\x03 \x01(\x05\x12*\n\x07\x65lapsed\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07message\x18\x05 \x01(\t\"\x88\x01\n\rRecallRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12#\n\x05query\x18\x02 \x01(\x0b\x32\x14.memsidecar.v1.Query\x12-\n\x07options\x18\x03 \x01(\x0b\x32\x1c.memsidecar.v1.RecallOptions\"\xcd\x01\n\x0eRecallResponse\x12!\n\x03hit\x18\x01 \x01(\x0b\x32\x12.memsidecar.v1.HitH\x00\x12\x30\n\x0btier_report\x18\x02 \x01(\x0b\x32\x19.memsidecar.v1.TierReportH\x00\x12/\n\x07summary\x18\x03 \x01(\x0b\x32\x1c.memsidecar.v1.RecallSummaryH\x00\x12,\n\x07message\x18\x04 \x01(\x0b\x32\x19.memsidecar.v1.MessageHitH\x00\x42\x07\n\x05\x65vent\"\xf1\x01\n\rRecallSummary\x12\x17\n\x0franked_memories\x18\x01 \x03(\t\x12\x15\n\rranked_scores\x18\x02 \x03(\x01\x12/\n\x0ctier_reports\x18\x03 \x03(\x0b\x32\x19.memsidecar.v1.TierReport\x12\x10\n\x08\x64\x65graded\x18\x04 \x01(\x08\x12)\n\x08revision\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x12\n\nconfidence\x18\x06 \x01(\x01\x12.\n\x08\x61nalysis\x18\x07 \x01(\x0b\x32\x1c.memsidecar.v1.QueryAnalysis\"\x8c\x01\n\x11RecallOnceRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12#\n\x05query\x18\x02 \x01(\x0b\x32\x14.memsidecar.v1.Query\x12-\n\x07options\x18\x03 \x01(\x0b\x32\x1c.memsidecar.v1.RecallOptions\"\xae\x02\n\x12RecallOnceResponse\x12 \n\x04hits\x18\x01 \x03(\x0b\x32\x12.memsidecar.v1.Hit\x12/\n\x0ctier_reports\x18\x02 \x03(\x0b\x32\x19.memsidecar.v1.TierReport\x12\x10\n\x08\x64\x65graded\x18\x03 \x01(\x08\x12)\n\x08revision\x18\x04 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x12\n\nconfidence\x18\x05 \x01(\x01\x12.\n\x08\x61nalysis\x18\x06 \x01(\x0b\x32\x1c.memsidecar.v1.QueryAnalysis\x12\x17\n\x0fnext_page_token\x18\x07 \x01(\t\x12+\n\x08messages\x18\x08 \x03(\x0b\x32\x19.memsidecar.v1.MessageHit\"\x88\x01\n\rSectionBudget\x12/\n\x04kind\x18\x01 \x01(\x0e\x32!.memsidecar.v1.ContextSectionKind\x12\x12\n\nmin_tokens\x18\x02 \x01(\x05\x12\x12\n\nmax_tokens\x18\x03 \x01(\x05\x12\x13\n\x06weight\x18\x04 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\xe1\x02\n\x13\x42uildContextRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12#\n\x05query\x18\x02 \x01(\x0b\x32\x14.memsidecar.v1.Query\x12-\n\x07options\x18\x03 \x01(\x0b\x32\x1c.memsidecar.v1.RecallOptions\x12\x12\n\nmax_tokens\x18\x04 \x01(\x05\x12\x11\n\ttokenizer\x18\x05 \x01(\t\x12.\n\x08sections\x18\x06 \x03(\x0b\x32\x1c.memsidecar.v1.SectionBudget\x12,\n\x06\x66ormat\x18\x07 \x01(\x0e\x32\x1c.memsidecar.v1.ContextFormat\x12\x19\n\x11include_citations\x18\x08 \x01(\x08\x12\x15\n\rsystem_prompt\x18\t \x01(\t\x12\x1a\n\x12recalled_as_system\x18\n \x01(\x08\"\x89\x01\n\x0e\x43ontextSection\x12/\n\x04kind\x18\x01 \x01(\x0e\x32!.memsidecar.v1.ContextSectionKind\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x13\n\x0btoken_count\x18\x03 \x01(\x05\x12\x10\n\x08memories\x18\x04 \x03(\t\x12\x11\n\ttruncated\x18\x05 \x01(\x08\"-\n\x08\x43itation\x12\x11\n\treference\x18\x01 \x01(\t\x12\x0e\n\x06memory\x18\x02 \x01(\t\"m\n\x08Omission\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12-\n\x06reason\x18\x02 \x01(\x0e\x32\x1d.memsidecar.v1.OmissionReason\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x13\n\x0bmessage_seq\x18\x04 \x01(\x03\"\x95\x03\n\x14\x42uildContextResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12(\n\x08messages\x18\x02 \x03(\x0b\x32\x16.memsidecar.v1.Message\x12/\n\x08sections\x18\x03 \x03(\x0b\x32\x1d.memsidecar.v1.ContextSection\x12*\n\tomissions\x18\x04 \x03(\x0b\x32\x17.memsidecar.v1.Omission\x12\x13\n\x0btoken_count\x18\x05 \x01(\x05\x12\x1c\n\x14stable_prefix_tokens\x18\x06 \x01(\x05\x12/\n\x0ctier_reports\x18\x07 \x03(\x0b\x32\x19.memsidecar.v1.TierReport\x12\x10\n\x08\x64\x65graded\x18\x08 \x01(\x08\x12)\n\x08revision\x18\t \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12*\n\tcitations\x18\n \x03(\x0b\x32\x17.memsidecar.v1.Citation\x12\x1b\n\x13suspicious_memories\x18\x0b \x03(\t\"I\n\x0c\x46\x65\x65\x64\x62\x61\x63kItem\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12)\n\x04kind\x18\x02 \x01(\x0e\x32\x1b.memsidecar.v1.FeedbackKind\"v\n\x0f\x46\x65\x65\x64\x62\x61\x63kRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12*\n\x05items\x18\x02 \x03(\x0b\x32\x1b.memsidecar.v1.FeedbackItem\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x10\x46\x65\x65\x64\x62\x61\x63kResponse\x12)\n\x08revision\x18\x01 \x01(\x0b\x32\x17.memsidecar.v1.Revision*\x86\x01\n\x04Tier\x12\x14\n\x10TIER_UNSPECIFIED\x10\x00\x12\x10\n\x0cTIER_SESSION\x10\x01\x12\x0f\n\x0bTIER_VECTOR\x10\x02\x12\x0e\n\nTIER_GRAPH\x10\x03\x12\x10\n\x0cTIER_KEYWORD\x10\x04\x12\x10\n\x0cTIER_RECENCY\x10\x05\x12\x11\n\rTIER_RERANKER\x10\x06*\x94\x01\n\x0bTierOutcome\x12\x1c\n\x18TIER_OUTCOME_UNSPECIFIED\x10\x00\x12\x13\n\x0fTIER_OUTCOME_OK\x10\x01\x12\x1a\n\x16TIER_OUTCOME_TIMED_OUT\x10\x02\x12\x1c\n\x18TIER_OUTCOME_UNAVAILABLE\x10\x03\x12\x18\n\x14TIER_OUTCOME_SKIPPED\x10\x04*\x81\x01\n\rContextFormat\x12\x1e\n\x1a\x43ONTEXT_FORMAT_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43ONTEXT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12\x43ONTEXT_FORMAT_XML\x10\x02\x12\x1b\n\x17\x43ONTEXT_FORMAT_MESSAGES\x10\x03*\x84\x02\n\x12\x43ontextSectionKind\x12$\n CONTEXT_SECTION_KIND_UNSPECIFIED\x10\x00\x12 \n\x1c\x43ONTEXT_SECTION_KIND_PROFILE\x10\x01\x12\x1e\n\x1a\x43ONTEXT_SECTION_KIND_FACTS\x10\x03\x12!\n\x1d\x43ONTEXT_SECTION_KIND_EPISODES\x10\x04\x12 \n\x1c\x43ONTEXT_SECTION_KIND_SUMMARY\x10\x02\x12 \n\x1c\x43ONTEXT_SECTION_KIND_SCRATCH\x10\x05\x12\x1f\n\x1b\x43ONTEXT_SECTION_KIND_WINDOW\x10\x06*\xa9\x01\n\x0eOmissionReason\x12\x1f\n\x1bOMISSION_REASON_UNSPECIFIED\x10\x00\x12\x1a\n\x16OMISSION_REASON_BUDGET\x10\x01\x12\x1d\n\x19OMISSION_REASON_DUPLICATE\x10\x02\x12\x1d\n\x19OMISSION_REASON_LOW_SCORE\x10\x03\x12\x1c\n\x18OMISSION_REASON_DISPUTED\x10\x04*y\n\x0c\x46\x65\x65\x64\x62\x61\x63kKind\x12\x1d\n\x19\x46\x45\x45\x44\x42\x41\x43K_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46\x45\x45\x44\x42\x41\x43K_KIND_USED\x10\x01\x12\x19\n\x15\x46\x45\x45\x44\x42\x41\x43K_KIND_IGNORED\x10\x02\x12\x17\n\x13\x46\x45\x45\x44\x42\x41\x43K_KIND_WRONG\x10\x03\x32\xd1\x02\n\rRecallService\x12G\n\x06Recall\x12\x1c.memsidecar.v1.RecallRequest\x1a\x1d.memsidecar.v1.RecallResponse0\x01\x12Q\n\nRecallOnce\x12 .memsidecar.v1.RecallOnceRequest\x1a!.memsidecar.v1.RecallOnceResponse\x12W\n\x0c\x42uildContext\x12\".memsidecar.v1.BuildContextRequest\x1a#.memsidecar.v1.BuildContextResponse\x12K\n\x08\x46\x65\x65\x64\x62\x61\x63k\x12\x1e.memsidecar.v1.FeedbackRequest\x1a\x1f.memsidecar.v1.FeedbackResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.recall_service_pb2', _globals)
 if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
-  _globals['_TIER']._serialized_start=1939
-  _globals['_TIER']._serialized_end=2018
-  _globals['_TIEROUTCOME']._serialized_start=2021
-  _globals['_TIEROUTCOME']._serialized_end=2169
-  _globals['_QUERY']._serialized_start=173
-  _globals['_QUERY']._serialized_end=299
-  _globals['_RECALLOPTIONS']._serialized_start=302
-  _globals['_RECALLOPTIONS']._serialized_end=586
-  _globals['_HIT']._serialized_start=589
-  _globals['_HIT']._serialized_end=751
-  _globals['_SCOREEXPLANATION']._serialized_start=753
-  _globals['_SCOREEXPLANATION']._serialized_end=850
-  _globals['_SCORECOMPONENT']._serialized_start=852
-  _globals['_SCORECOMPONENT']._serialized_end=935
-  _globals['_TIERREPORT']._serialized_start=938
-  _globals['_TIERREPORT']._serialized_end=1110
-  _globals['_RECALLREQUEST']._serialized_start=1113
-  _globals['_RECALLREQUEST']._serialized_end=1249
-  _globals['_RECALLRESPONSE']._serialized_start=1252
-  _globals['_RECALLRESPONSE']._serialized_end=1411
-  _globals['_RECALLSUMMARY']._serialized_start=1414
-  _globals['_RECALLSUMMARY']._serialized_end=1607
-  _globals['_RECALLONCEREQUEST']._serialized_start=1610
-  _globals['_RECALLONCEREQUEST']._serialized_end=1750
-  _globals['_RECALLONCERESPONSE']._serialized_start=1753
-  _globals['_RECALLONCERESPONSE']._serialized_end=1937
-  _globals['_RECALLSERVICE']._serialized_start=2172
-  _globals['_RECALLSERVICE']._serialized_end=2343
+  _globals['_RECALLOPTIONS_WEIGHTSENTRY']._options = None
+  _globals['_RECALLOPTIONS_WEIGHTSENTRY']._serialized_options = b'8\001'
+  _globals['_TIER']._serialized_start=4285
+  _globals['_TIER']._serialized_end=4419
+  _globals['_TIEROUTCOME']._serialized_start=4422
+  _globals['_TIEROUTCOME']._serialized_end=4570
+  _globals['_CONTEXTFORMAT']._serialized_start=4573
+  _globals['_CONTEXTFORMAT']._serialized_end=4702
+  _globals['_CONTEXTSECTIONKIND']._serialized_start=4705
+  _globals['_CONTEXTSECTIONKIND']._serialized_end=4965
+  _globals['_OMISSIONREASON']._serialized_start=4968
+  _globals['_OMISSIONREASON']._serialized_end=5137
+  _globals['_FEEDBACKKIND']._serialized_start=5139
+  _globals['_FEEDBACKKIND']._serialized_end=5260
+  _globals['_QUERY']._serialized_start=211
+  _globals['_QUERY']._serialized_end=373
+  _globals['_RECALLOPTIONS']._serialized_start=376
+  _globals['_RECALLOPTIONS']._serialized_end=927
+  _globals['_RECALLOPTIONS_WEIGHTSENTRY']._serialized_start=867
+  _globals['_RECALLOPTIONS_WEIGHTSENTRY']._serialized_end=913
+  _globals['_HIT']._serialized_start=930
+  _globals['_HIT']._serialized_end=1152
+  _globals['_MESSAGEHIT']._serialized_start=1154
+  _globals['_MESSAGEHIT']._serialized_end=1222
+  _globals['_SCOREEXPLANATION']._serialized_start=1224
+  _globals['_SCOREEXPLANATION']._serialized_end=1321
+  _globals['_SCORECOMPONENT']._serialized_start=1323
+  _globals['_SCORECOMPONENT']._serialized_end=1406
+  _globals['_QUERYANALYSIS']._serialized_start=1409
+  _globals['_QUERYANALYSIS']._serialized_end=1609
+  _globals['_TIERREPORT']._serialized_start=1612
+  _globals['_TIERREPORT']._serialized_end=1784
+  _globals['_RECALLREQUEST']._serialized_start=1787
+  _globals['_RECALLREQUEST']._serialized_end=1923
+  _globals['_RECALLRESPONSE']._serialized_start=1926
+  _globals['_RECALLRESPONSE']._serialized_end=2131
+  _globals['_RECALLSUMMARY']._serialized_start=2134
+  _globals['_RECALLSUMMARY']._serialized_end=2375
+  _globals['_RECALLONCEREQUEST']._serialized_start=2378
+  _globals['_RECALLONCEREQUEST']._serialized_end=2518
+  _globals['_RECALLONCERESPONSE']._serialized_start=2521
+  _globals['_RECALLONCERESPONSE']._serialized_end=2823
+  _globals['_SECTIONBUDGET']._serialized_start=2826
+  _globals['_SECTIONBUDGET']._serialized_end=2962
+  _globals['_BUILDCONTEXTREQUEST']._serialized_start=2965
+  _globals['_BUILDCONTEXTREQUEST']._serialized_end=3318
+  _globals['_CONTEXTSECTION']._serialized_start=3321
+  _globals['_CONTEXTSECTION']._serialized_end=3458
+  _globals['_CITATION']._serialized_start=3460
+  _globals['_CITATION']._serialized_end=3505
+  _globals['_OMISSION']._serialized_start=3507
+  _globals['_OMISSION']._serialized_end=3616
+  _globals['_BUILDCONTEXTRESPONSE']._serialized_start=3619
+  _globals['_BUILDCONTEXTRESPONSE']._serialized_end=4024
+  _globals['_FEEDBACKITEM']._serialized_start=4026
+  _globals['_FEEDBACKITEM']._serialized_end=4099
+  _globals['_FEEDBACKREQUEST']._serialized_start=4101
+  _globals['_FEEDBACKREQUEST']._serialized_end=4219
+  _globals['_FEEDBACKRESPONSE']._serialized_start=4221
+  _globals['_FEEDBACKRESPONSE']._serialized_end=4282
+  _globals['_RECALLSERVICE']._serialized_start=5263
+  _globals['_RECALLSERVICE']._serialized_end=5600
 # @@protoc_insertion_point(module_scope)

@@ -13,6 +13,7 @@ import google.protobuf.message
 import google.protobuf.timestamp_pb2
 import memsidecar.v1.memory_pb2
 import memsidecar.v1.scope_pb2
+import memsidecar.v1.session_service_pb2
 import sys
 import typing
 
@@ -30,23 +31,41 @@ class _Tier:
 class _TierEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Tier.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     TIER_UNSPECIFIED: _Tier.ValueType  # 0
+    TIER_SESSION: _Tier.ValueType  # 1
+    """Messages of the session that is going on."""
     TIER_VECTOR: _Tier.ValueType  # 2
     """By meaning: nearest vectors."""
     TIER_GRAPH: _Tier.ValueType  # 3
     """By the entities that the query names."""
     TIER_KEYWORD: _Tier.ValueType  # 4
     """By its words."""
+    TIER_RECENCY: _Tier.ValueType  # 5
+    """The newest memories, for questions that ask for what is new or name nothing."""
+    TIER_RERANKER: _Tier.ValueType  # 6
+    """A model that puts the best hits of the others in order; finds nothing itself.
+    A server that has one asks it unless `tiers` names others only; a server that has
+    none does not report it.
+    """
 
 class Tier(_Tier, metaclass=_TierEnumTypeWrapper):
     """Tier is one way to find a memory."""
 
 TIER_UNSPECIFIED: Tier.ValueType  # 0
+TIER_SESSION: Tier.ValueType  # 1
+"""Messages of the session that is going on."""
 TIER_VECTOR: Tier.ValueType  # 2
 """By meaning: nearest vectors."""
 TIER_GRAPH: Tier.ValueType  # 3
 """By the entities that the query names."""
 TIER_KEYWORD: Tier.ValueType  # 4
 """By its words."""
+TIER_RECENCY: Tier.ValueType  # 5
+"""The newest memories, for questions that ask for what is new or name nothing."""
+TIER_RERANKER: Tier.ValueType  # 6
+"""A model that puts the best hits of the others in order; finds nothing itself.
+A server that has one asks it unless `tiers` names others only; a server that has
+none does not report it.
+"""
 global___Tier = Tier
 
 class _TierOutcome:
@@ -73,6 +92,112 @@ TIER_OUTCOME_SKIPPED: TierOutcome.ValueType  # 4
 """The query gives it nothing to look for, or the options leave it out."""
 global___TierOutcome = TierOutcome
 
+class _ContextFormat:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ContextFormatEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ContextFormat.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    CONTEXT_FORMAT_UNSPECIFIED: _ContextFormat.ValueType  # 0
+    """The default: Markdown."""
+    CONTEXT_FORMAT_MARKDOWN: _ContextFormat.ValueType  # 1
+    CONTEXT_FORMAT_XML: _ContextFormat.ValueType  # 2
+    CONTEXT_FORMAT_MESSAGES: _ContextFormat.ValueType  # 3
+    """Messages in OpenAI's chat form."""
+
+class ContextFormat(_ContextFormat, metaclass=_ContextFormatEnumTypeWrapper):
+    """ContextFormat is how a context is rendered."""
+
+CONTEXT_FORMAT_UNSPECIFIED: ContextFormat.ValueType  # 0
+"""The default: Markdown."""
+CONTEXT_FORMAT_MARKDOWN: ContextFormat.ValueType  # 1
+CONTEXT_FORMAT_XML: ContextFormat.ValueType  # 2
+CONTEXT_FORMAT_MESSAGES: ContextFormat.ValueType  # 3
+"""Messages in OpenAI's chat form."""
+global___ContextFormat = ContextFormat
+
+class _ContextSectionKind:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ContextSectionKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ContextSectionKind.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    CONTEXT_SECTION_KIND_UNSPECIFIED: _ContextSectionKind.ValueType  # 0
+    CONTEXT_SECTION_KIND_PROFILE: _ContextSectionKind.ValueType  # 1
+    """Who the user is: what holds whatever the question."""
+    CONTEXT_SECTION_KIND_FACTS: _ContextSectionKind.ValueType  # 3
+    """Facts and preferences for the question."""
+    CONTEXT_SECTION_KIND_EPISODES: _ContextSectionKind.ValueType  # 4
+    """Past experiences and turns of earlier conversations for the question."""
+    CONTEXT_SECTION_KIND_SUMMARY: _ContextSectionKind.ValueType  # 2
+    """What the session said before its window."""
+    CONTEXT_SECTION_KIND_SCRATCH: _ContextSectionKind.ValueType  # 5
+    """The session's scratch values."""
+    CONTEXT_SECTION_KIND_WINDOW: _ContextSectionKind.ValueType  # 6
+    """The session's newest messages."""
+
+class ContextSectionKind(_ContextSectionKind, metaclass=_ContextSectionKindEnumTypeWrapper):
+    """ContextSectionKind is a part of a context, in the order in which they come."""
+
+CONTEXT_SECTION_KIND_UNSPECIFIED: ContextSectionKind.ValueType  # 0
+CONTEXT_SECTION_KIND_PROFILE: ContextSectionKind.ValueType  # 1
+"""Who the user is: what holds whatever the question."""
+CONTEXT_SECTION_KIND_FACTS: ContextSectionKind.ValueType  # 3
+"""Facts and preferences for the question."""
+CONTEXT_SECTION_KIND_EPISODES: ContextSectionKind.ValueType  # 4
+"""Past experiences and turns of earlier conversations for the question."""
+CONTEXT_SECTION_KIND_SUMMARY: ContextSectionKind.ValueType  # 2
+"""What the session said before its window."""
+CONTEXT_SECTION_KIND_SCRATCH: ContextSectionKind.ValueType  # 5
+"""The session's scratch values."""
+CONTEXT_SECTION_KIND_WINDOW: ContextSectionKind.ValueType  # 6
+"""The session's newest messages."""
+global___ContextSectionKind = ContextSectionKind
+
+class _OmissionReason:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _OmissionReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_OmissionReason.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    OMISSION_REASON_UNSPECIFIED: _OmissionReason.ValueType  # 0
+    OMISSION_REASON_BUDGET: _OmissionReason.ValueType  # 1
+    OMISSION_REASON_DUPLICATE: _OmissionReason.ValueType  # 2
+    OMISSION_REASON_LOW_SCORE: _OmissionReason.ValueType  # 3
+    OMISSION_REASON_DISPUTED: _OmissionReason.ValueType  # 4
+
+class OmissionReason(_OmissionReason, metaclass=_OmissionReasonEnumTypeWrapper):
+    """OmissionReason is why something did not make it."""
+
+OMISSION_REASON_UNSPECIFIED: OmissionReason.ValueType  # 0
+OMISSION_REASON_BUDGET: OmissionReason.ValueType  # 1
+OMISSION_REASON_DUPLICATE: OmissionReason.ValueType  # 2
+OMISSION_REASON_LOW_SCORE: OmissionReason.ValueType  # 3
+OMISSION_REASON_DISPUTED: OmissionReason.ValueType  # 4
+global___OmissionReason = OmissionReason
+
+class _FeedbackKind:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _FeedbackKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_FeedbackKind.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    FEEDBACK_KIND_UNSPECIFIED: _FeedbackKind.ValueType  # 0
+    FEEDBACK_KIND_USED: _FeedbackKind.ValueType  # 1
+    FEEDBACK_KIND_IGNORED: _FeedbackKind.ValueType  # 2
+    FEEDBACK_KIND_WRONG: _FeedbackKind.ValueType  # 3
+    """It was not true, or not about what was asked."""
+
+class FeedbackKind(_FeedbackKind, metaclass=_FeedbackKindEnumTypeWrapper):
+    """FeedbackKind is what the agent did with a hit."""
+
+FEEDBACK_KIND_UNSPECIFIED: FeedbackKind.ValueType  # 0
+FEEDBACK_KIND_USED: FeedbackKind.ValueType  # 1
+FEEDBACK_KIND_IGNORED: FeedbackKind.ValueType  # 2
+FEEDBACK_KIND_WRONG: FeedbackKind.ValueType  # 3
+"""It was not true, or not about what was asked."""
+global___FeedbackKind = FeedbackKind
+
 @typing.final
 class Query(google.protobuf.message.Message):
     """Query is what to look for. At least one of text, embedding and entities."""
@@ -83,8 +208,17 @@ class Query(google.protobuf.message.Message):
     EMBEDDING_FIELD_NUMBER: builtins.int
     ENTITIES_FIELD_NUMBER: builtins.int
     TIME_FIELD_NUMBER: builtins.int
+    SESSION_FIELD_NUMBER: builtins.int
+    TIME_ZONE_FIELD_NUMBER: builtins.int
     text: builtins.str
     """At most 64 KiB of UTF-8."""
+    session: builtins.str
+    """Resource name of the session that is going on: its last turns make a question
+    such as "and where is that?" searchable, and its messages are looked through.
+    Scope.session, on the other hand, narrows to the memories of a session.
+    """
+    time_zone: builtins.str
+    """IANA name, such as Asia/Shanghai, for "last Monday" and "上周一". Default UTC."""
     @property
     def embedding(self) -> memsidecar.v1.memory_pb2.Embedding:
         """Skips the sidecar's embedder."""
@@ -104,9 +238,11 @@ class Query(google.protobuf.message.Message):
         embedding: memsidecar.v1.memory_pb2.Embedding | None = ...,
         entities: collections.abc.Iterable[builtins.str] | None = ...,
         time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        session: builtins.str = ...,
+        time_zone: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["embedding", b"embedding", "time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["embedding", b"embedding", "entities", b"entities", "text", b"text", "time", b"time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["embedding", b"embedding", "entities", b"entities", "session", b"session", "text", b"text", "time", b"time", "time_zone", b"time_zone"]) -> None: ...
 
 global___Query = Query
 
@@ -116,27 +252,72 @@ class RecallOptions(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    @typing.final
+    class WeightsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.float
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.float = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     TIERS_FIELD_NUMBER: builtins.int
     FILTER_FIELD_NUMBER: builtins.int
+    AS_OF_FIELD_NUMBER: builtins.int
     MAX_HITS_FIELD_NUMBER: builtins.int
     MIN_SCORE_FIELD_NUMBER: builtins.int
     SOFT_DEADLINE_FIELD_NUMBER: builtins.int
     MIN_REVISION_FIELD_NUMBER: builtins.int
     INCLUDE_EXPLANATIONS_FIELD_NUMBER: builtins.int
+    DIVERSITY_FIELD_NUMBER: builtins.int
     INCLUDE_SHARED_FIELD_NUMBER: builtins.int
+    PROFILE_FIELD_NUMBER: builtins.int
+    WEIGHTS_FIELD_NUMBER: builtins.int
+    ADAPTIVE_HITS_FIELD_NUMBER: builtins.int
+    ONLY_NAMED_TIME_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     max_hits: builtins.int
-    """Default 10; more than 200 is 200."""
+    """Default 10, and 30 in BuildContext; more than 200 is 200."""
     min_score: builtins.float
     """0 to 1. Weaker hits are left out."""
     include_explanations: builtins.bool
+    diversity: builtins.float
+    """0 to 1. How much a hit loses for being like one above it; 0 is off. Unset
+    means the profile's. Near duplicates are folded into one hit at any value.
+    """
     include_shared: builtins.bool
     """Look in the namespace's shared memory, too."""
+    profile: builtins.str
+    """Name of a ranking profile of this server. Empty means the namespace's."""
+    adaptive_hits: builtins.bool
+    """Let the question decide how many hits there are, up to max_hits: a narrow one
+    gets few and sure ones, an open one more.
+    """
+    only_named_time: builtins.bool
+    """Only memories of the time that the question names, if it names one. Without
+    this, that time is a bonus.
+    """
+    page_token: builtins.str
+    """From the previous answer, with all else equal. A write in between may move a
+    hit from one page to the other.
+    """
     @property
     def tiers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[global___Tier.ValueType]:
         """Empty means all that the query allows."""
 
     @property
     def filter(self) -> memsidecar.v1.memory_pb2.MemoryFilter: ...
+    @property
+    def as_of(self) -> memsidecar.v1.memory_pb2.AsOf:
+        """Answer from the past."""
+
     @property
     def soft_deadline(self) -> google.protobuf.duration_pb2.Duration:
         """Answer with what is there when this runs out; not an error."""
@@ -145,20 +326,32 @@ class RecallOptions(google.protobuf.message.Message):
     def min_revision(self) -> memsidecar.v1.scope_pb2.Revision:
         """Observe at least this write."""
 
+    @property
+    def weights(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.float]:
+        """Weights of the profile to replace, by name, such as "keyword" or "freshness"."""
+
     def __init__(
         self,
         *,
         tiers: collections.abc.Iterable[global___Tier.ValueType] | None = ...,
         filter: memsidecar.v1.memory_pb2.MemoryFilter | None = ...,
+        as_of: memsidecar.v1.memory_pb2.AsOf | None = ...,
         max_hits: builtins.int = ...,
         min_score: builtins.float = ...,
         soft_deadline: google.protobuf.duration_pb2.Duration | None = ...,
         min_revision: memsidecar.v1.scope_pb2.Revision | None = ...,
         include_explanations: builtins.bool = ...,
+        diversity: builtins.float | None = ...,
         include_shared: builtins.bool = ...,
+        profile: builtins.str = ...,
+        weights: collections.abc.Mapping[builtins.str, builtins.float] | None = ...,
+        adaptive_hits: builtins.bool = ...,
+        only_named_time: builtins.bool = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["filter", b"filter", "min_revision", b"min_revision", "soft_deadline", b"soft_deadline"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["filter", b"filter", "include_explanations", b"include_explanations", "include_shared", b"include_shared", "max_hits", b"max_hits", "min_revision", b"min_revision", "min_score", b"min_score", "soft_deadline", b"soft_deadline", "tiers", b"tiers"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_diversity", b"_diversity", "as_of", b"as_of", "diversity", b"diversity", "filter", b"filter", "min_revision", b"min_revision", "soft_deadline", b"soft_deadline"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_diversity", b"_diversity", "adaptive_hits", b"adaptive_hits", "as_of", b"as_of", "diversity", b"diversity", "filter", b"filter", "include_explanations", b"include_explanations", "include_shared", b"include_shared", "max_hits", b"max_hits", "min_revision", b"min_revision", "min_score", b"min_score", "only_named_time", b"only_named_time", "page_token", b"page_token", "profile", b"profile", "soft_deadline", b"soft_deadline", "tiers", b"tiers", "weights", b"weights"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_diversity", b"_diversity"]) -> typing.Literal["diversity"] | None: ...
 
 global___RecallOptions = RecallOptions
 
@@ -173,17 +366,28 @@ class Hit(google.protobuf.message.Message):
     TIER_FIELD_NUMBER: builtins.int
     EXPLANATION_FIELD_NUMBER: builtins.int
     TEXT_FIELD_NUMBER: builtins.int
+    CONFIDENCE_FIELD_NUMBER: builtins.int
+    DUPLICATES_FIELD_NUMBER: builtins.int
+    SUSPICIOUS_FIELD_NUMBER: builtins.int
     score: builtins.float
     """0 to 1, comparable within one recall."""
     tier: global___Tier.ValueType
     """The tier that contributed most."""
     text: builtins.str
     """One line, ready for a prompt: date, speaker and text."""
+    confidence: builtins.float
+    """0 to 1. How likely it is what was asked for, comparable across recalls."""
+    suspicious: builtins.bool
+    """Reads like an instruction to a model. It is data all the same."""
     @property
     def memory(self) -> memsidecar.v1.memory_pb2.Memory: ...
     @property
     def explanation(self) -> global___ScoreExplanation:
         """Only when asked for."""
+
+    @property
+    def duplicates(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Names of memories that say the same and were folded into this hit."""
 
     def __init__(
         self,
@@ -193,11 +397,39 @@ class Hit(google.protobuf.message.Message):
         tier: global___Tier.ValueType = ...,
         explanation: global___ScoreExplanation | None = ...,
         text: builtins.str = ...,
+        confidence: builtins.float = ...,
+        duplicates: collections.abc.Iterable[builtins.str] | None = ...,
+        suspicious: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["explanation", b"explanation", "memory", b"memory"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["explanation", b"explanation", "memory", b"memory", "score", b"score", "text", b"text", "tier", b"tier"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "duplicates", b"duplicates", "explanation", b"explanation", "memory", b"memory", "score", b"score", "suspicious", b"suspicious", "text", b"text", "tier", b"tier"]) -> None: ...
 
 global___Hit = Hit
+
+@typing.final
+class MessageHit(google.protobuf.message.Message):
+    """MessageHit is a message of the session that is going on which bears on the
+    question.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MESSAGE_FIELD_NUMBER: builtins.int
+    SCORE_FIELD_NUMBER: builtins.int
+    score: builtins.float
+    """0 to 1, comparable within one recall."""
+    @property
+    def message(self) -> memsidecar.v1.session_service_pb2.Message: ...
+    def __init__(
+        self,
+        *,
+        message: memsidecar.v1.session_service_pb2.Message | None = ...,
+        score: builtins.float = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["message", b"message"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["message", b"message", "score", b"score"]) -> None: ...
+
+global___MessageHit = MessageHit
 
 @typing.final
 class ScoreExplanation(google.protobuf.message.Message):
@@ -254,6 +486,55 @@ class ScoreComponent(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["contribution", b"contribution", "raw", b"raw", "signal", b"signal", "weight", b"weight"]) -> None: ...
 
 global___ScoreComponent = ScoreComponent
+
+@typing.final
+class QueryAnalysis(google.protobuf.message.Message):
+    """QueryAnalysis is what was understood of a question."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    PEOPLE_FIELD_NUMBER: builtins.int
+    ENTITIES_FIELD_NUMBER: builtins.int
+    MIN_TIME_FIELD_NUMBER: builtins.int
+    MAX_TIME_FIELD_NUMBER: builtins.int
+    LANGUAGE_FIELD_NUMBER: builtins.int
+    BREADTH_FIELD_NUMBER: builtins.int
+    REWRITTEN_TEXT_FIELD_NUMBER: builtins.int
+    language: builtins.str
+    """BCP 47, such as en or zh; und if unknown."""
+    breadth: builtins.float
+    """0 narrow ("when did she move?") to 1 open ("what do you know of her?")."""
+    rewritten_text: builtins.str
+    """What was searched for, when the session's last turns were needed."""
+    @property
+    def people(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """People of this memory that it names, as they are called there."""
+
+    @property
+    def entities(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Resource names of entities that it names."""
+
+    @property
+    def min_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The time that it names: half-open."""
+
+    @property
+    def max_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        people: collections.abc.Iterable[builtins.str] | None = ...,
+        entities: collections.abc.Iterable[builtins.str] | None = ...,
+        min_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        max_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        language: builtins.str = ...,
+        breadth: builtins.float = ...,
+        rewritten_text: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["max_time", b"max_time", "min_time", b"min_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["breadth", b"breadth", "entities", b"entities", "language", b"language", "max_time", b"max_time", "min_time", b"min_time", "people", b"people", "rewritten_text", b"rewritten_text"]) -> None: ...
+
+global___QueryAnalysis = QueryAnalysis
 
 @typing.final
 class TierReport(google.protobuf.message.Message):
@@ -325,6 +606,7 @@ class RecallResponse(google.protobuf.message.Message):
     HIT_FIELD_NUMBER: builtins.int
     TIER_REPORT_FIELD_NUMBER: builtins.int
     SUMMARY_FIELD_NUMBER: builtins.int
+    MESSAGE_FIELD_NUMBER: builtins.int
     @property
     def hit(self) -> global___Hit:
         """Each memory once, when the first tier finds it; its score is provisional."""
@@ -335,16 +617,21 @@ class RecallResponse(google.protobuf.message.Message):
     def summary(self) -> global___RecallSummary:
         """Last message."""
 
+    @property
+    def message(self) -> global___MessageHit:
+        """A message of Query.session, once."""
+
     def __init__(
         self,
         *,
         hit: global___Hit | None = ...,
         tier_report: global___TierReport | None = ...,
         summary: global___RecallSummary | None = ...,
+        message: global___MessageHit | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "summary", b"summary", "tier_report", b"tier_report"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "summary", b"summary", "tier_report", b"tier_report"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["hit", "tier_report", "summary"] | None: ...
+    def HasField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "message", b"message", "summary", b"summary", "tier_report", b"tier_report"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["event", b"event", "hit", b"hit", "message", b"message", "summary", b"summary", "tier_report", b"tier_report"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["hit", "tier_report", "summary", "message"] | None: ...
 
 global___RecallResponse = RecallResponse
 
@@ -360,6 +647,7 @@ class RecallSummary(google.protobuf.message.Message):
     DEGRADED_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
     CONFIDENCE_FIELD_NUMBER: builtins.int
+    ANALYSIS_FIELD_NUMBER: builtins.int
     degraded: builtins.bool
     """A tier did not answer in full."""
     confidence: builtins.float
@@ -376,6 +664,10 @@ class RecallSummary(google.protobuf.message.Message):
     def tier_reports(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___TierReport]: ...
     @property
     def revision(self) -> memsidecar.v1.scope_pb2.Revision: ...
+    @property
+    def analysis(self) -> global___QueryAnalysis:
+        """Only when explanations are asked for."""
+
     def __init__(
         self,
         *,
@@ -385,9 +677,10 @@ class RecallSummary(google.protobuf.message.Message):
         degraded: builtins.bool = ...,
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
         confidence: builtins.float = ...,
+        analysis: global___QueryAnalysis | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "degraded", b"degraded", "ranked_memories", b"ranked_memories", "ranked_scores", b"ranked_scores", "revision", b"revision", "tier_reports", b"tier_reports"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["analysis", b"analysis", "revision", b"revision"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["analysis", b"analysis", "confidence", b"confidence", "degraded", b"degraded", "ranked_memories", b"ranked_memories", "ranked_scores", b"ranked_scores", "revision", b"revision", "tier_reports", b"tier_reports"]) -> None: ...
 
 global___RecallSummary = RecallSummary
 
@@ -431,10 +724,15 @@ class RecallOnceResponse(google.protobuf.message.Message):
     DEGRADED_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
     CONFIDENCE_FIELD_NUMBER: builtins.int
+    ANALYSIS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    MESSAGES_FIELD_NUMBER: builtins.int
     degraded: builtins.bool
     """A tier did not answer in full."""
     confidence: builtins.float
     """0 to 1. How far the answer can be relied on."""
+    next_page_token: builtins.str
+    """Empty when there are no more hits."""
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Hit]:
         """Best first."""
@@ -443,6 +741,16 @@ class RecallOnceResponse(google.protobuf.message.Message):
     def tier_reports(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___TierReport]: ...
     @property
     def revision(self) -> memsidecar.v1.scope_pb2.Revision: ...
+    @property
+    def analysis(self) -> global___QueryAnalysis:
+        """Only when explanations are asked for."""
+
+    @property
+    def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MessageHit]:
+        """Messages of Query.session that bear on the question, best first; they are not
+        among the hits, because they are not long-term memory yet. On the first page.
+        """
+
     def __init__(
         self,
         *,
@@ -451,8 +759,321 @@ class RecallOnceResponse(google.protobuf.message.Message):
         degraded: builtins.bool = ...,
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
         confidence: builtins.float = ...,
+        analysis: global___QueryAnalysis | None = ...,
+        next_page_token: builtins.str = ...,
+        messages: collections.abc.Iterable[global___MessageHit] | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "degraded", b"degraded", "hits", b"hits", "revision", b"revision", "tier_reports", b"tier_reports"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["analysis", b"analysis", "revision", b"revision"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["analysis", b"analysis", "confidence", b"confidence", "degraded", b"degraded", "hits", b"hits", "messages", b"messages", "next_page_token", b"next_page_token", "revision", b"revision", "tier_reports", b"tier_reports"]) -> None: ...
 
 global___RecallOnceResponse = RecallOnceResponse
+
+@typing.final
+class SectionBudget(google.protobuf.message.Message):
+    """SectionBudget is one section's share of the tokens."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: builtins.int
+    MIN_TOKENS_FIELD_NUMBER: builtins.int
+    MAX_TOKENS_FIELD_NUMBER: builtins.int
+    WEIGHT_FIELD_NUMBER: builtins.int
+    kind: global___ContextSectionKind.ValueType
+    min_tokens: builtins.int
+    """Kept for it while it has something to fill them."""
+    max_tokens: builtins.int
+    """0 means no limit of its own; a section with a negative one is left out."""
+    weight: builtins.float
+    """Its share of what is left after the minima. Unset means the default."""
+    def __init__(
+        self,
+        *,
+        kind: global___ContextSectionKind.ValueType = ...,
+        min_tokens: builtins.int = ...,
+        max_tokens: builtins.int = ...,
+        weight: builtins.float | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_weight", b"_weight", "weight", b"weight"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_weight", b"_weight", "kind", b"kind", "max_tokens", b"max_tokens", "min_tokens", b"min_tokens", "weight", b"weight"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_weight", b"_weight"]) -> typing.Literal["weight"] | None: ...
+
+global___SectionBudget = SectionBudget
+
+@typing.final
+class BuildContextRequest(google.protobuf.message.Message):
+    """BuildContextRequest is the request of BuildContext."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    OPTIONS_FIELD_NUMBER: builtins.int
+    MAX_TOKENS_FIELD_NUMBER: builtins.int
+    TOKENIZER_FIELD_NUMBER: builtins.int
+    SECTIONS_FIELD_NUMBER: builtins.int
+    FORMAT_FIELD_NUMBER: builtins.int
+    INCLUDE_CITATIONS_FIELD_NUMBER: builtins.int
+    SYSTEM_PROMPT_FIELD_NUMBER: builtins.int
+    RECALLED_AS_SYSTEM_FIELD_NUMBER: builtins.int
+    max_tokens: builtins.int
+    """Default 4,096; at most 262,144."""
+    tokenizer: builtins.str
+    """A model or an encoding; default as in GetWindow."""
+    format: global___ContextFormat.ValueType
+    include_citations: builtins.bool
+    """Mark each memory with a short reference that the answer resolves."""
+    system_prompt: builtins.str
+    """Comes first, unchanged, and counts."""
+    recalled_as_system: builtins.bool
+    """In messages: put recalled text into the system message. Without this it comes
+    in a user message of its own, because what was remembered may be hostile.
+    """
+    @property
+    def scope(self) -> memsidecar.v1.scope_pb2.Scope: ...
+    @property
+    def query(self) -> global___Query:
+        """Required. Its session supplies summary, scratch and window."""
+
+    @property
+    def options(self) -> global___RecallOptions: ...
+    @property
+    def sections(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SectionBudget]:
+        """Sections that are not named have their defaults."""
+
+    def __init__(
+        self,
+        *,
+        scope: memsidecar.v1.scope_pb2.Scope | None = ...,
+        query: global___Query | None = ...,
+        options: global___RecallOptions | None = ...,
+        max_tokens: builtins.int = ...,
+        tokenizer: builtins.str = ...,
+        sections: collections.abc.Iterable[global___SectionBudget] | None = ...,
+        format: global___ContextFormat.ValueType = ...,
+        include_citations: builtins.bool = ...,
+        system_prompt: builtins.str = ...,
+        recalled_as_system: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["options", b"options", "query", b"query", "scope", b"scope"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["format", b"format", "include_citations", b"include_citations", "max_tokens", b"max_tokens", "options", b"options", "query", b"query", "recalled_as_system", b"recalled_as_system", "scope", b"scope", "sections", b"sections", "system_prompt", b"system_prompt", "tokenizer", b"tokenizer"]) -> None: ...
+
+global___BuildContextRequest = BuildContextRequest
+
+@typing.final
+class ContextSection(google.protobuf.message.Message):
+    """ContextSection is one rendered section."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    TOKEN_COUNT_FIELD_NUMBER: builtins.int
+    MEMORIES_FIELD_NUMBER: builtins.int
+    TRUNCATED_FIELD_NUMBER: builtins.int
+    kind: global___ContextSectionKind.ValueType
+    text: builtins.str
+    token_count: builtins.int
+    truncated: builtins.bool
+    """Something was left out for want of tokens."""
+    @property
+    def memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Resource names, in the order in which they stand."""
+
+    def __init__(
+        self,
+        *,
+        kind: global___ContextSectionKind.ValueType = ...,
+        text: builtins.str = ...,
+        token_count: builtins.int = ...,
+        memories: collections.abc.Iterable[builtins.str] | None = ...,
+        truncated: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["kind", b"kind", "memories", b"memories", "text", b"text", "token_count", b"token_count", "truncated", b"truncated"]) -> None: ...
+
+global___ContextSection = ContextSection
+
+@typing.final
+class Citation(google.protobuf.message.Message):
+    """Citation says which memory a reference stands for."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REFERENCE_FIELD_NUMBER: builtins.int
+    MEMORY_FIELD_NUMBER: builtins.int
+    reference: builtins.str
+    """As it stands in the text, such as "m1"."""
+    memory: builtins.str
+    def __init__(
+        self,
+        *,
+        reference: builtins.str = ...,
+        memory: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["memory", b"memory", "reference", b"reference"]) -> None: ...
+
+global___Citation = Citation
+
+@typing.final
+class Omission(google.protobuf.message.Message):
+    """Omission is one thing left out."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    SCORE_FIELD_NUMBER: builtins.int
+    MESSAGE_SEQ_FIELD_NUMBER: builtins.int
+    memory: builtins.str
+    """Resource name; empty for a message of the session."""
+    reason: global___OmissionReason.ValueType
+    score: builtins.float
+    message_seq: builtins.int
+    """Of a message of the session."""
+    def __init__(
+        self,
+        *,
+        memory: builtins.str = ...,
+        reason: global___OmissionReason.ValueType = ...,
+        score: builtins.float = ...,
+        message_seq: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["memory", b"memory", "message_seq", b"message_seq", "reason", b"reason", "score", b"score"]) -> None: ...
+
+global___Omission = Omission
+
+@typing.final
+class BuildContextResponse(google.protobuf.message.Message):
+    """BuildContextResponse is the response of BuildContext."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: builtins.int
+    MESSAGES_FIELD_NUMBER: builtins.int
+    SECTIONS_FIELD_NUMBER: builtins.int
+    OMISSIONS_FIELD_NUMBER: builtins.int
+    TOKEN_COUNT_FIELD_NUMBER: builtins.int
+    STABLE_PREFIX_TOKENS_FIELD_NUMBER: builtins.int
+    TIER_REPORTS_FIELD_NUMBER: builtins.int
+    DEGRADED_FIELD_NUMBER: builtins.int
+    REVISION_FIELD_NUMBER: builtins.int
+    CITATIONS_FIELD_NUMBER: builtins.int
+    SUSPICIOUS_MEMORIES_FIELD_NUMBER: builtins.int
+    text: builtins.str
+    """All sections, rendered. In messages: empty."""
+    token_count: builtins.int
+    stable_prefix_tokens: builtins.int
+    """Tokens at the start that depend on neither the question nor the session, for
+    prompt caches: they are the same for every question at one revision.
+    """
+    degraded: builtins.bool
+    @property
+    def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[memsidecar.v1.session_service_pb2.Message]:
+        """Only in messages."""
+
+    @property
+    def sections(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ContextSection]: ...
+    @property
+    def omissions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Omission]: ...
+    @property
+    def tier_reports(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___TierReport]: ...
+    @property
+    def revision(self) -> memsidecar.v1.scope_pb2.Revision: ...
+    @property
+    def citations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Citation]: ...
+    @property
+    def suspicious_memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Memories in it that read like instructions to a model."""
+
+    def __init__(
+        self,
+        *,
+        text: builtins.str = ...,
+        messages: collections.abc.Iterable[memsidecar.v1.session_service_pb2.Message] | None = ...,
+        sections: collections.abc.Iterable[global___ContextSection] | None = ...,
+        omissions: collections.abc.Iterable[global___Omission] | None = ...,
+        token_count: builtins.int = ...,
+        stable_prefix_tokens: builtins.int = ...,
+        tier_reports: collections.abc.Iterable[global___TierReport] | None = ...,
+        degraded: builtins.bool = ...,
+        revision: memsidecar.v1.scope_pb2.Revision | None = ...,
+        citations: collections.abc.Iterable[global___Citation] | None = ...,
+        suspicious_memories: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["citations", b"citations", "degraded", b"degraded", "messages", b"messages", "omissions", b"omissions", "revision", b"revision", "sections", b"sections", "stable_prefix_tokens", b"stable_prefix_tokens", "suspicious_memories", b"suspicious_memories", "text", b"text", "tier_reports", b"tier_reports", "token_count", b"token_count"]) -> None: ...
+
+global___BuildContextResponse = BuildContextResponse
+
+@typing.final
+class FeedbackItem(google.protobuf.message.Message):
+    """FeedbackItem is what one memory was worth."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    memory: builtins.str
+    """Required. Of the request's scope: shared memory is judged for everybody, so in
+    a request of its own, without a user.
+    """
+    kind: global___FeedbackKind.ValueType
+    """Required."""
+    def __init__(
+        self,
+        *,
+        memory: builtins.str = ...,
+        kind: global___FeedbackKind.ValueType = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["kind", b"kind", "memory", b"memory"]) -> None: ...
+
+global___FeedbackItem = FeedbackItem
+
+@typing.final
+class FeedbackRequest(google.protobuf.message.Message):
+    """FeedbackRequest is the request of Feedback."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: builtins.int
+    ITEMS_FIELD_NUMBER: builtins.int
+    REQUEST_ID_FIELD_NUMBER: builtins.int
+    request_id: builtins.str
+    """UUID. The same id with the same content counts once."""
+    @property
+    def scope(self) -> memsidecar.v1.scope_pb2.Scope: ...
+    @property
+    def items(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___FeedbackItem]:
+        """Required. At most 256, each memory once. What is said of a memory concerns its
+        present text: when that changes, it starts anew.
+        """
+
+    def __init__(
+        self,
+        *,
+        scope: memsidecar.v1.scope_pb2.Scope | None = ...,
+        items: collections.abc.Iterable[global___FeedbackItem] | None = ...,
+        request_id: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["scope", b"scope"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["items", b"items", "request_id", b"request_id", "scope", b"scope"]) -> None: ...
+
+global___FeedbackRequest = FeedbackRequest
+
+@typing.final
+class FeedbackResponse(google.protobuf.message.Message):
+    """FeedbackResponse is the response of Feedback."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REVISION_FIELD_NUMBER: builtins.int
+    @property
+    def revision(self) -> memsidecar.v1.scope_pb2.Revision: ...
+    def __init__(
+        self,
+        *,
+        revision: memsidecar.v1.scope_pb2.Revision | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["revision", b"revision"]) -> None: ...
+
+global___FeedbackResponse = FeedbackResponse

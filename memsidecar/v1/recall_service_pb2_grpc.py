@@ -25,6 +25,16 @@ class RecallServiceStub(object):
                 request_serializer=memsidecar_dot_v1_dot_recall__service__pb2.RecallOnceRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_recall__service__pb2.RecallOnceResponse.FromString,
                 )
+        self.BuildContext = channel.unary_unary(
+                '/memsidecar.v1.RecallService/BuildContext',
+                request_serializer=memsidecar_dot_v1_dot_recall__service__pb2.BuildContextRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_recall__service__pb2.BuildContextResponse.FromString,
+                )
+        self.Feedback = channel.unary_unary(
+                '/memsidecar.v1.RecallService/Feedback',
+                request_serializer=memsidecar_dot_v1_dot_recall__service__pb2.FeedbackRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_recall__service__pb2.FeedbackResponse.FromString,
+                )
 
 
 class RecallServiceServicer(object):
@@ -45,6 +55,21 @@ class RecallServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def BuildContext(self, request, context):
+        """BuildContext assembles what a model should read, under a token budget.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Feedback(self, request, context):
+        """Feedback says which recalled memories helped; later recalls rank by it, within
+        bounds. All items count, or none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RecallServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -57,6 +82,16 @@ def add_RecallServiceServicer_to_server(servicer, server):
                     servicer.RecallOnce,
                     request_deserializer=memsidecar_dot_v1_dot_recall__service__pb2.RecallOnceRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_recall__service__pb2.RecallOnceResponse.SerializeToString,
+            ),
+            'BuildContext': grpc.unary_unary_rpc_method_handler(
+                    servicer.BuildContext,
+                    request_deserializer=memsidecar_dot_v1_dot_recall__service__pb2.BuildContextRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_recall__service__pb2.BuildContextResponse.SerializeToString,
+            ),
+            'Feedback': grpc.unary_unary_rpc_method_handler(
+                    servicer.Feedback,
+                    request_deserializer=memsidecar_dot_v1_dot_recall__service__pb2.FeedbackRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_recall__service__pb2.FeedbackResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -100,5 +135,39 @@ class RecallService(object):
         return grpc.experimental.unary_unary(request, target, '/memsidecar.v1.RecallService/RecallOnce',
             memsidecar_dot_v1_dot_recall__service__pb2.RecallOnceRequest.SerializeToString,
             memsidecar_dot_v1_dot_recall__service__pb2.RecallOnceResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def BuildContext(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/memsidecar.v1.RecallService/BuildContext',
+            memsidecar_dot_v1_dot_recall__service__pb2.BuildContextRequest.SerializeToString,
+            memsidecar_dot_v1_dot_recall__service__pb2.BuildContextResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def Feedback(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/memsidecar.v1.RecallService/Feedback',
+            memsidecar_dot_v1_dot_recall__service__pb2.FeedbackRequest.SerializeToString,
+            memsidecar_dot_v1_dot_recall__service__pb2.FeedbackResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

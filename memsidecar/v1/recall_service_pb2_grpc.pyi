@@ -33,6 +33,20 @@ class RecallServiceStub:
     ]
     """RecallOnce waits for the tiers, ranks, and answers once."""
 
+    BuildContext: grpc.UnaryUnaryMultiCallable[
+        memsidecar.v1.recall_service_pb2.BuildContextRequest,
+        memsidecar.v1.recall_service_pb2.BuildContextResponse,
+    ]
+    """BuildContext assembles what a model should read, under a token budget."""
+
+    Feedback: grpc.UnaryUnaryMultiCallable[
+        memsidecar.v1.recall_service_pb2.FeedbackRequest,
+        memsidecar.v1.recall_service_pb2.FeedbackResponse,
+    ]
+    """Feedback says which recalled memories helped; later recalls rank by it, within
+    bounds. All items count, or none.
+    """
+
 class RecallServiceAsyncStub:
     """RecallService is the read path an agent calls while it thinks."""
 
@@ -47,6 +61,20 @@ class RecallServiceAsyncStub:
         memsidecar.v1.recall_service_pb2.RecallOnceResponse,
     ]
     """RecallOnce waits for the tiers, ranks, and answers once."""
+
+    BuildContext: grpc.aio.UnaryUnaryMultiCallable[
+        memsidecar.v1.recall_service_pb2.BuildContextRequest,
+        memsidecar.v1.recall_service_pb2.BuildContextResponse,
+    ]
+    """BuildContext assembles what a model should read, under a token budget."""
+
+    Feedback: grpc.aio.UnaryUnaryMultiCallable[
+        memsidecar.v1.recall_service_pb2.FeedbackRequest,
+        memsidecar.v1.recall_service_pb2.FeedbackResponse,
+    ]
+    """Feedback says which recalled memories helped; later recalls rank by it, within
+    bounds. All items count, or none.
+    """
 
 class RecallServiceServicer(metaclass=abc.ABCMeta):
     """RecallService is the read path an agent calls while it thinks."""
@@ -66,5 +94,23 @@ class RecallServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[memsidecar.v1.recall_service_pb2.RecallOnceResponse, collections.abc.Awaitable[memsidecar.v1.recall_service_pb2.RecallOnceResponse]]:
         """RecallOnce waits for the tiers, ranks, and answers once."""
+
+    @abc.abstractmethod
+    def BuildContext(
+        self,
+        request: memsidecar.v1.recall_service_pb2.BuildContextRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[memsidecar.v1.recall_service_pb2.BuildContextResponse, collections.abc.Awaitable[memsidecar.v1.recall_service_pb2.BuildContextResponse]]:
+        """BuildContext assembles what a model should read, under a token budget."""
+
+    @abc.abstractmethod
+    def Feedback(
+        self,
+        request: memsidecar.v1.recall_service_pb2.FeedbackRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[memsidecar.v1.recall_service_pb2.FeedbackResponse, collections.abc.Awaitable[memsidecar.v1.recall_service_pb2.FeedbackResponse]]:
+        """Feedback says which recalled memories helped; later recalls rank by it, within
+        bounds. All items count, or none.
+        """
 
 def add_RecallServiceServicer_to_server(servicer: RecallServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.benchmarks import ingest, recall, remember
+from tests.benchmarks import ingest, load, recall, remember, scale
+from tests.benchmarks.compare.comparison import comparison
+from tests.benchmarks.compare.systems import SYSTEMS
 from tests.benchmarks.machine import describe
 from tests.benchmarks.measuring import Result
 from tests.benchmarks.plan import Plan
@@ -19,19 +22,34 @@ BENCHMARKS: Mapping[str, Callable[[Plan], Iterator[Result]]] = {
     "recall": recall.against_echo,
     "growth": recall.growth,
     "under-writes": recall.under_writes,
+    "load": load.under_load,
     "remember": remember.against_commit,
     "writers": remember.by_many,
     "start": ingest.start,
+    "compare": comparison,
+    "scale-users": scale.many_users,
+    "scale-shared": scale.one_partition,
 }
+# Only when asked for: they take an hour each, and `compare` installs other people's packages.
+ASKED_FOR = frozenset({"compare", "scale-users", "scale-shared"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=BENCHMARKS, default=list(BENCHMARKS))
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", choices=BENCHMARKS, default=sorted(BENCHMARKS.keys() - ASKED_FOR)
+    )
     parser.add_argument("--quick", action="store_true", help="small partitions and few samples: does it run at all?")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there, too")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     parser.add_argument("--dir", type=Path, help="where the data directories go: the disk that is measured")
+    parser.add_argument(
+        "--systems", nargs="+", metavar="NAME", choices=[s.name for s in SYSTEMS], default=[], help="compare these only"
+    )
+    parser.add_argument("--cache", type=Path, help="where the compared systems' environments are kept")
+    parser.add_argument("--budget", type=float, default=0.0, metavar="SECONDS", help="for each to store a scenario")
+    parser.add_argument("--memories", type=int, default=0, metavar="N", help="how many to store for the scale-* ones")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what scale-* store is kept, to go on with")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="memsidecar-bench-", dir=arguments.dir) as name:
         folder = Path(name)
@@ -40,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{key}: {value}")
         print()
         results = []
-        plan = Plan(folder, arguments.quick)
+        plan = _plan(folder, arguments)
         try:
             for benchmark in BENCHMARKS:
                 if benchmark in arguments.only:
@@ -57,12 +75,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if arguments.check and missed else 0
 
 
+def _plan(folder: Path, arguments: argparse.Namespace) -> Plan:
+    if arguments.keep is not None:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    given = (arguments.systems, arguments.cache, arguments.memories, arguments.keep, arguments.budget)
+    return Plan(folder, arguments.quick, *given)
+
+
 def _print(result: Result) -> None:
     target = "" if result.target is None else f"{'>=' if result.at_least else '<='} {result.target:,g}"
     measured = f"{result.measured:,.0f}" if result.measured >= 1000 else f"{result.measured:.2f}"
     print(f"{result.name:<52} {measured:>9} {result.unit:<13} {target:<9} {result.verdict}", flush=True)
     if result.how:
-        print(f"    {result.how}", flush=True)
+        print(textwrap.indent(result.how, "    "), flush=True)
 
 
 def _as_json(result: Result) -> dict[str, object]:

@@ -40,6 +40,14 @@ class Dataset:
 
     def items(self, block: int, count: int = BATCH) -> list[memory_service_pb2.RememberItem]:
         """The memories of a block, vectors included."""
+        texts, vectors = self.block(block, count)
+        return [
+            memory_service_pb2.RememberItem(text=text, embedding=embedding(vector))
+            for text, vector in zip(texts, vectors, strict=True)
+        ]
+
+    def block(self, block: int, count: int = BATCH) -> tuple[list[str], NDArray[np.float32]]:
+        """The texts of a block's memories, no two alike in all blocks, and their vectors, one a row."""
         rng = np.random.default_rng((self._seed, block))
         topics = rng.integers(0, TOPICS, count)
         vectors = self._near(rng, topics)
@@ -47,14 +55,14 @@ class Dataset:
         own = rng.integers(0, 40, (count, 4))
         names = rng.zipf(1.3, count) % _NAMES
         named = rng.random(count) < 1 / 3
-        items = []
+        texts = []
         for i in range(count):
             words = [self._words[w] for w in (*common[i], *self._topic_words[topics[i]][own[i]])]
             text = f"{words[0]} {' '.join(words[1:])} {block}-{i}."
             if named[i]:
                 text = f"{self._names[names[i]]} said that {text}"
-            items.append(memory_service_pb2.RememberItem(text=text, embedding=embedding(vectors[i])))
-        return items
+            texts.append(text)
+        return texts, vectors
 
     def questions(self, count: int, words: bool) -> list[tuple[str, NDArray[np.float32]]]:
         """(text, vector) pairs near the memories; the text is empty without `words`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -14,22 +13,21 @@ from tests.benchmarks.writers import Client, Load
 
 
 def against_echo(plan: Plan) -> Iterator[Result]:
-    """RecallOnce through the generated stub, parsed answer and all, beside the echo of the same two sizes."""
+    """RecallOnce through the generated stub, beside the echo of one of its requests and its answer."""
     store, size = plan.store, plan.middle
     user = store.user(size)
     for words in (False, True):
         recall = _recall(plan, user, words)
-        answer = recall().SerializeToString()
-        request = recall_request(user, *store.data.questions(1, words)[0]).SerializeToString()
-        echo_request = len(answer).to_bytes(4, "little") + request[4:]
-        timings = side_by_side({"recall": recall, "echo": partial(store.echo, echo_request)}, plan.rounds)
+        request = recall_request(user, *store.data.questions(1, words)[0])
+        answer = store.recalls.RecallOnce(request)
+        timings = side_by_side({"recall": recall, "echo": store.echo(request, answer)}, plan.rounds)
         yield Result(
             f"recall{' with words' if words else ''}, {size:,} memories",
             timings["recall"].p50 / timings["echo"].p50,
             "x echo",
-            3.0,
-            how=f"recall {timings['recall']}; echo of {len(answer):,} bytes {timings['echo']}",
-            numbers={name: taken.numbers() for name, taken in timings.items()} | {"answer_bytes": len(answer)},
+            2.0,
+            how=f"recall {timings['recall']}; echo of {answer.ByteSize():,} bytes {timings['echo']}",
+            numbers={name: taken.numbers() for name, taken in timings.items()} | {"answer_bytes": answer.ByteSize()},
         )
 
 

@@ -22,10 +22,11 @@ def against_commit(plan: Plan) -> Iterator[Result]:
     store = plan.store
     user = store.user(plan.middle)
     remember = _remember(store, user, plan.rounds * 2)
-    size = store.data.items(0, 1)[0].ByteSize()
+    item = store.data.items(0, 1)[0]
+    size = item.ByteSize()
     probe = CommitProbe(plan.folder, size)
-    echo_request = (1_000).to_bytes(4, "little") + bytes(size)
-    calls = {"remember": remember, "commit": probe.commit, "echo": lambda: store.echo(echo_request)}
+    echo = store.echo(pb.RememberRequest(scope=scope(user), item=item), remember())
+    calls = {"remember": remember, "commit": probe.commit, "echo": echo}
     timings = side_by_side(calls, plan.rounds)
     probe.close()
     yield Result(

@@ -13,7 +13,7 @@ from memsidecar.command import main
 from memsidecar.command.arguments import COMMANDS, parser
 from memsidecar.command.settings import flag_of
 from memsidecar.config import settings
-from memsidecar.domain.errors import DataDirectoryBusy, LedgerDamaged, SidecarError, StoreUnavailable
+from memsidecar.domain.errors import DataDirectoryBusy, LedgerDamaged, SidecarError, StoreUnavailable, StoreUnusable
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.scope import Partition
 from tests.command.conftest import FakeBootstrap
@@ -47,6 +47,29 @@ def test_a_wrong_or_shortened_flag_is_a_usage_error(argv: list[str], capsys: Out
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("argv", "advice"),
+    [
+        (["serve", "--dat-dir", "x"], "there is no flag --dat-dir; did you mean --data-dir?"),
+        (["doctor", "--embedding_provider=e5"], "did you mean --embedding.provider?"),
+        (["verify", "--repairs"], "did you mean --repair?"),
+        (["server"], "there is no command server; did you mean serve?"),
+        (["fly"], "they are serve, config, doctor, verify, demo, version"),
+        (["--data-dir", "x", "serve"], "memsidecar serve --data-dir"),
+        (["--version", "--what"], "`memsidecar --help` lists all"),
+        (["serve", "--token", "x"], "token is a secret, which no flag sets; use --token-file or MEMSIDECAR_TOKEN"),
+        (["serve", "--zzz"], "`memsidecar serve --help` lists all"),
+        (["version", "--json"], "`memsidecar version --help` lists all"),
+        (["serve", "now"], "now belongs to no flag"),
+    ],
+)
+def test_a_mistyped_word_is_one_line_with_the_nearest_right_one(argv: list[str], advice: str, capsys: Output) -> None:
+    assert main(argv) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("memsidecar: ")
+    assert line.endswith(advice)
+
+
 def test_a_wrong_setting_is_one_line_and_a_usage_error(capsys: Output, bootstrap: FakeBootstrap) -> None:
     assert main(["serve", "--graph.engine", "neo4j"]) == 2
     error = capsys.readouterr().err
@@ -78,6 +101,7 @@ class TestServe:
             (DataDirectoryBusy("/d", "process 7"), 75),
             (StoreUnavailable("sessions"), 75),
             (LedgerDamaged("namespaces/n", 3), 1),
+            (StoreUnusable("ledger", "is damaged"), 1),
         ],
     )
     def test_a_typed_error_is_one_line_and_an_exit_code(
@@ -129,13 +153,29 @@ class TestVerify:
         assert capsys.readouterr().out == "ledger, graph, vectors and keywords agree\n"
         assert bootstrap.repair is False
 
-    def test_what_is_found_is_listed_and_is_a_problem(self, bootstrap: FakeBootstrap, capsys: Output) -> None:
+    def test_what_is_found_is_listed_and_is_a_problem(
+        self, bootstrap: FakeBootstrap, tmp_path: Path, capsys: Output
+    ) -> None:
         bootstrap.findings = [LOST, WHOLE]
         assert main(["verify"]) == 1
         lines = capsys.readouterr().out.splitlines()
         assert lines[0] == "damaged   graph     namespaces/acme/users/ann  memory m1: is missing"
         assert lines[1] == "damaged   ledger    -  ledger.db: has a torn page"
         assert lines[2].startswith("2 problems found, 2 not repaired; `memsidecar verify --repair`")
+        assert lines[3].endswith(f"keep {tmp_path} under another name, and put back its newest backup")
+
+    def test_a_ledger_that_cannot_be_read_at_all_is_a_problem_with_the_next_step(
+        self, bootstrap: FakeBootstrap, tmp_path: Path, capsys: Output
+    ) -> None:
+        def fail() -> None:
+            raise StoreUnusable("ledger", "is damaged; run `memsidecar verify`")
+
+        bootstrap.before_return = fail
+        assert main(["verify"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("memsidecar: the ledger store is damaged. The ledger is the one copy")
+        assert str(tmp_path) in said
+        assert "run `memsidecar verify`" not in said
 
     def test_repair_is_success_when_everything_was_repaired(self, bootstrap: FakeBootstrap, capsys: Output) -> None:
         bootstrap.findings = [MENDED]

@@ -7,7 +7,7 @@ import pytest
 
 from memsidecar.command.arguments import documentation
 from memsidecar.command.settings import flag_of, variable_of
-from memsidecar.config import Config, Embedding, Health, Listen, Redis, build, contradictions, settings
+from memsidecar.config import Config, Embedding, Health, Listen, Redis, Reranker, build, contradictions, settings
 
 
 def test_every_setting_has_a_reason_for_its_default() -> None:
@@ -74,6 +74,8 @@ def test_repr_never_shows_a_secret() -> None:
     [
         (Config(listen=Listen(socket="/" + "x" * 107)), "listen.socket"),
         (Config(data_dir=Path("/" + "数" * 35)), "listen.socket"),
+        (Config(reranker=Reranker("openai")), "reranker.model"),
+        (Config(reranker=Reranker("rerank")), "reranker.model"),
         (Config(listen=Listen(tcp_port=50_552), health=Health(port=50_552)), "listen.tcp_port"),
         (Config(embedding=Embedding(provider="openai")), "embedding.model"),
         (Config(embedding=Embedding(provider="client")), "embedding.dimensions"),

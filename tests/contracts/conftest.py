@@ -1,12 +1,38 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.adapters.sqlite_ledger import SqliteLedger
+from memsidecar.ports.ledger import Ledger
 from memsidecar.ports.sessions import SessionStore
 from tests.session_servers import RunningServer
+
+Opener = Callable[[Path], Awaitable[Ledger]]
+
+
+async def open_sqlite(directory: Path) -> Ledger:
+    return await SqliteLedger.open(directory, ProtobufEventCodec())
+
+
+OPENERS: dict[str, Opener] = {"sqlite": open_sqlite}
+
+
+@pytest.fixture(params=list(OPENERS.values()), ids=list(OPENERS))
+def opener(request: pytest.FixtureRequest) -> Opener:
+    chosen: Opener = request.param
+    return chosen
+
+
+@pytest.fixture
+async def ledger(opener: Opener, tmp_path: Path) -> AsyncIterator[Ledger]:
+    opened = await opener(tmp_path)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from memsidecar.domain.events import Change, Entry, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import (
+    Change,
+    Entry,
+    Event,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    Vectors,
+    VectorsRecorded,
+)
 from memsidecar.domain.memory import Fact, Memory
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.ledger import Append, Ledger, Request, StoredVectors
@@ -54,7 +63,7 @@ def meaning(event: Event | None) -> object:
             return (event.change, event.memory, event.actor, event.reason)
         case VectorsRecorded():
             return (event.memory_id, event.vectors.model)
-        case MemoryPurged() | None:
+        case MemoryPurged() | FeedbackGiven() | None:
             return event
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from memsidecar.adapters.event_codec import ProtobufEventCodec
-from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.domain.errors import LedgerDamaged, StoreUnavailable
 from memsidecar.domain.events import Entry, Event, MemoryPurged, VectorsRecorded
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Append, Head, Ledger, Request, RequestKnown, StaleRevision
+from tests.contracts.conftest import Opener
 from tests.contracts.ledger_samples import (
     ANN,
     BEN,
@@ -27,28 +25,6 @@ from tests.contracts.ledger_samples import (
     rows_by_memory,
     vectors,
 )
-
-Opener = Callable[[Path], Awaitable[Ledger]]
-
-
-async def open_sqlite(directory: Path) -> Ledger:
-    return await SqliteLedger.open(directory, ProtobufEventCodec())
-
-
-OPENERS: dict[str, Opener] = {"sqlite": open_sqlite}
-
-
-@pytest.fixture(params=list(OPENERS.values()), ids=list(OPENERS))
-def opener(request: pytest.FixtureRequest) -> Opener:
-    chosen: Opener = request.param
-    return chosen
-
-
-@pytest.fixture
-async def ledger(opener: Opener, tmp_path: Path) -> AsyncIterator[Ledger]:
-    opened = await opener(tmp_path)
-    yield opened
-    await opened.close()
 
 
 async def test_an_empty_ledger_has_nothing(ledger: Ledger) -> None:

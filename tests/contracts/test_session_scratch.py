@@ -7,6 +7,7 @@ import pytest
 from memsidecar.domain.errors import (
     EtagMismatch,
     InvalidField,
+    RequestIdReused,
     SessionEnded,
 )
 from memsidecar.domain.session import ScratchWrite
@@ -25,16 +26,16 @@ async def test_scratch_keys_hold_any_character(sessions: SessionStore) -> None:
     listed = await sessions.list_scratch(key, "", "", 100, NOW)
     assert [entry.key for entry in listed] == sorted(AWKWARD)
     assert [entry.key for entry in await sessions.list_scratch(key, "a*", "", 100, NOW)] == ["a*"]
-    assert await sessions.delete_scratch(key, ["a*", "nothing", "a*"], NOW) == 1
+    assert await sessions.delete_scratch(key, ["a*", "nothing", "a*"], NOW, "", b"") == 1
     assert len(await sessions.list_scratch(key, "", "", 100, NOW)) == len(AWKWARD) - 1
 
 
 async def test_deleting_scratch_that_is_not_there_is_no_error(sessions: SessionStore) -> None:
     key = await started(sessions)
-    assert await sessions.delete_scratch(key, ["never"], NOW) == 0
+    assert await sessions.delete_scratch(key, ["never"], NOW, "", b"") == 0
     await sessions.set_scratch(key, [ScratchWrite("k", "1")], NOW, "", b"")
-    assert await sessions.delete_scratch(key, ["never", "k"], NOW) == 1
-    assert await sessions.delete_scratch(key, ["never", "k"], NOW) == 0
+    assert await sessions.delete_scratch(key, ["never", "k"], NOW, "", b"") == 1
+    assert await sessions.delete_scratch(key, ["never", "k"], NOW, "", b"") == 0
 
 
 async def test_an_ended_session_keeps_its_scratch(sessions: SessionStore) -> None:
@@ -42,7 +43,7 @@ async def test_an_ended_session_keeps_its_scratch(sessions: SessionStore) -> Non
     await sessions.set_scratch(key, [ScratchWrite("k", "1")], NOW, "", b"")
     await sessions.end(key, NOW, "", b"")
     with pytest.raises(SessionEnded):
-        await sessions.delete_scratch(key, ["k"], NOW)
+        await sessions.delete_scratch(key, ["k"], NOW, "", b"")
     assert [entry.key for entry in await sessions.scratch(key, ["k"], NOW)] == ["k"]
 
 
@@ -71,7 +72,7 @@ async def test_scratch_is_written_over_the_expected_version_only(sessions: Sessi
         await sessions.set_scratch(key, [ScratchWrite("k", "2", expected_version=entry.version + 5)], NOW, "", b"")
     (newer,) = await sessions.set_scratch(key, [ScratchWrite("k", "2", None, entry.version)], NOW, "", b"")
     assert newer.version > entry.version
-    await sessions.delete_scratch(key, ["k"], NOW)
+    await sessions.delete_scratch(key, ["k"], NOW, "", b"")
     with pytest.raises(EtagMismatch):
         await sessions.set_scratch(key, [ScratchWrite("k", "3", None, newer.version)], NOW, "", b"")
     (reborn,) = await sessions.set_scratch(key, [ScratchWrite("k", "3")], NOW, "", b"")
@@ -106,7 +107,7 @@ async def test_scratch_expires_by_the_time_given(sessions: SessionStore) -> None
     await sessions.set_scratch(key, [ScratchWrite("k", "1", NOW + 10), ScratchWrite("l", "1")], NOW, "", b"")
     assert len(await sessions.scratch(key, ["k"], NOW + 9)) == 1
     assert await sessions.scratch(key, ["k"], NOW + 10) == ()
-    assert await sessions.delete_scratch(key, ["k"], NOW + 10) == 0
+    assert await sessions.delete_scratch(key, ["k"], NOW + 10, "", b"") == 0
     await sessions.set_scratch(key, [ScratchWrite("k", "2", NOW + 20, 0)], NOW + 10, "", b"")
     await sessions.set_scratch(key, [ScratchWrite("k", "3", NOW + 40, 0)], NOW + 20, "", b"")
     assert [entry.value for entry in await sessions.scratch(key, ["k"], NOW + 30)] == ["3"]
@@ -129,5 +130,27 @@ async def test_scratch_is_bounded_in_bytes(sessions: SessionStore) -> None:
         await sessions.set_scratch(key, [ScratchWrite("big", "x" * 4000, NOW + round_trip)], NOW, "", b"")
     with pytest.raises(InvalidField, match="4096 bytes"):
         await sessions.set_scratch(key, [ScratchWrite("more", "x" * 200)], NOW, "", b"")
-    await sessions.delete_scratch(key, ["big"], NOW)
+    await sessions.delete_scratch(key, ["big"], NOW, "", b"")
     await sessions.set_scratch(key, [ScratchWrite("more", "x" * 4000)], NOW, "", b"")
+
+
+async def test_deleting_again_with_the_request_id_gives_the_first_answer_and_deletes_nothing_more(
+    sessions: SessionStore,
+) -> None:
+    key = await started(sessions)
+    await sessions.set_scratch(key, [ScratchWrite("a", "1"), ScratchWrite("b", "1")], NOW, "", b"")
+    assert await sessions.delete_scratch(key, ["a", "b", "never"], NOW, "r", b"d") == 2
+    await sessions.set_scratch(key, [ScratchWrite("a", "2")], NOW, "", b"")
+    assert await sessions.delete_scratch(key, ["a", "b", "never"], NOW, "r", b"d") == 2
+    assert [(e.key, e.value) for e in await sessions.scratch(key, ["a", "b"], NOW)] == [("a", "2")]
+    await sessions.end(key, NOW, "", b"")
+    assert await sessions.delete_scratch(key, ["a", "b", "never"], NOW, "r", b"d") == 2
+
+
+async def test_id_of_a_delete_means_one_request(sessions: SessionStore) -> None:
+    key = await started(sessions)
+    await sessions.delete_scratch(key, ["a"], NOW, "r", b"d")
+    with pytest.raises(RequestIdReused):
+        await sessions.delete_scratch(key, ["b"], NOW, "r", b"other")
+    with pytest.raises(RequestIdReused):
+        await sessions.set_scratch(key, [ScratchWrite("a", "1")], NOW, "r", b"d")

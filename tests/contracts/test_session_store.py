@@ -69,7 +69,7 @@ async def test_everything_about_a_session_that_does_not_exist_is_not_found(sessi
         sessions.set_scratch(key, [ScratchWrite("k", "1")], NOW, "", b""),
         sessions.scratch(key, ["k"], NOW),
         sessions.list_scratch(key, "", "", 10, NOW),
-        sessions.delete_scratch(key, ["k"], NOW),
+        sessions.delete_scratch(key, ["k"], NOW, "", b""),
     ):
         with pytest.raises(NotFound):
             await call

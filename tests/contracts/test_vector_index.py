@@ -329,6 +329,15 @@ class VectorIndexMachine(RuleBasedStateMachine):
         self.index = loaded
 
     @invariant()
+    def vectors_are_given_back(self) -> None:
+        rows = np.array([*list(self.oracle.vectors)[:5], 10**6], np.int32)
+        taken = self.index.take(rows)
+        assert taken.dtype == np.float32
+        for row, vector in zip(rows.tolist(), taken, strict=True):
+            expected = self.oracle.vectors[row][0] if row in self.oracle.vectors else np.zeros_like(vector)
+            np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+    @invariant()
     def size_is_what_is_held(self) -> None:
         assert self.index.size == sum(map(len, self.oracle.vectors.values()))
 
@@ -349,3 +358,17 @@ TestExactIndexInAnyOrder = VectorIndexMachine.TestCase
 TestExactIndexInAnyOrder.settings = _QUICK
 TestMixedIndexInAnyOrder = MixedMachine.TestCase
 TestMixedIndexInAnyOrder.settings = _QUICK
+
+
+async def test_an_index_without_a_size_takes_that_of_its_first_vectors(indexes: VectorIndexes) -> None:
+    index = indexes.create(0)
+    assert index.dimensions == 0
+    assert len(index.search(unit(1, 8, 1)[0], 5)[0]) == 0
+    assert index.score(unit(1, 8, 1)[0], np.array([3], dtype=np.int32)).tolist() == [-1.0]
+    vectors = unit(2, 8, 2)
+    index.add(4, vectors)
+    assert index.dimensions == vectors.shape[1]
+    assert index.search(vectors[1], 5)[0].tolist() == [4]
+    with pytest.raises(ValueError, match="float32"):
+        index.add(5, vectors[:, :-1])
+    await index.close()

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsidecar.domain import keyword as module
-from memsidecar.domain.keyword import K1, MAX_ROWS, B, KeywordIndex
+from memsidecar.domain.bm25 import K1, LENGTH, B
+from memsidecar.domain.keyword import MAX_ROWS, KeywordIndex
 
 _documents = st.lists(st.lists(st.sampled_from("abcde"), max_size=8), min_size=1, max_size=12)
 _questions = st.lists(st.sampled_from("abcdez"), unique=True, min_size=1, max_size=4)
@@ -27,13 +28,12 @@ def bm25(documents: list[list[str]], question: list[str]) -> list[float]:
     real = [d for d in documents if d]
     if not real:
         return [0.0] * len(documents)
-    average = sum(map(len, real)) / len(real)
     idf = {t: math.log(1 + (len(real) - n + 0.5) / (n + 0.5)) for t in question for n in [sum(t in d for d in real)]}
     scores = []
     for document in documents:
         counts = Counter(document)
         parts = (
-            idf[t] * counts[t] * (K1 + 1) / (counts[t] + K1 * (1 - B + B * len(document) / average)) for t in question
+            idf[t] * counts[t] * (K1 + 1) / (counts[t] + K1 * (1 - B + B * len(document) / LENGTH)) for t in question
         )
         scores.append(sum(parts) / sum(idf.values()))
     return scores
@@ -115,3 +115,14 @@ def test_a_row_is_added_once_and_within_bounds() -> None:
 def test_a_word_never_seen_weighs_in_the_question() -> None:
     index = indexed([["a"], ["b"], ["c"]])
     assert index.scores(["a", "zzz"], 3)[0] < index.scores(["a"], 3)[0] / 2
+
+
+def test_steps_of_a_long_row_add_and_remove_all_of_it() -> None:
+    terms = [f"term {n}" for n in range(1_000)] * 2
+    index, whole = KeywordIndex(), KeywordIndex()
+    assert len(list(index.adding(0, Counter(terms)))) > 3
+    whole.add(0, terms)
+    assert index.terms_by_row() == whole.terms_by_row() == {0: dict.fromkeys(terms, 2)}
+    assert len(list(index.removing(0, Counter(terms)))) > 3
+    assert index.terms_by_row() == {}
+    assert index.nbytes == KeywordIndex().nbytes + 6

@@ -22,7 +22,7 @@ def _facts(event: Event) -> object:
 def _seen(view: PartitionView, state: NaivePartition) -> object:
     digests = {m.digest for m in state.memories.values()}
     return (
-        [(view.memory(i), view.has_vectors(i)) for i in IDS],
+        [(view.memory(i), view.has_vectors(i), view.feedback(i)) for i in IDS],
         [(view.by_digest(d), sorted(view.holders(d))) for d in sorted(digests)],
         [(view.entity(k), sorted(view.named(k))) for k in map(entity_key, NAMES)],
         [view.last_episode(s) for s in SESSIONS],
@@ -55,4 +55,5 @@ def test_a_batch_decides_what_single_commits_decide(history: list[Command], batc
         under.apply(event)
     assert under.memories == single.memories
     assert list(under.memories) == list(single.memories)
+    assert under.verdicts == single.verdicts
     assert under.vectors.keys() == single.vectors.keys()

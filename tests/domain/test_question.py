@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.question import analyse
+from memsidecar.domain.question import analyse, without_assistant
 from memsidecar.domain.text import entity_key
 
 SPEAKERS = {entity_key(n): n for n in ("Caroline", "Ada Lovelace", "José", "王伟", "王", "कुमार", "user", "스코프 랩스")}
@@ -46,6 +46,26 @@ def test_the_embedder_does_not_see_speakers() -> None:
     assert analyse("What did Caroline’s dog eat?", {}, SPEAKERS).embed_text == "What did dog eat?"
     assert analyse("Caroline?", {}, SPEAKERS).embed_text == "Caroline?"
     assert analyse("Where are José and Joséphine", {}, SPEAKERS).embed_text == "Where are and Joséphine"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Ann: I fly to Rome.\nAssistant: Try the pasta!\nIt is good.\nAnn: When?", "Ann: I fly to Rome.\nAnn: When?"),
+        ("小明: 去哪\n助手：去公园吧\n小明: 好", "小明: 去哪\n小明: 好"),
+        ("Assistant: hello\n", "Assistant: hello\n"),
+        ("Shopping:\nmilk\nbread", "Shopping:\nmilk\nbread"),
+        ("what did the assistant: say", "what did the assistant: say"),
+    ],
+)
+def test_of_a_conversation_what_the_assistant_said_is_not_asked(text: str, left: str) -> None:
+    assert without_assistant(text) == left
+
+
+@pytest.mark.parametrize("text", ["我和小明明去了北京大学图书馆", "北京大学と小明明"])
+def test_names_written_together_are_found_the_longest_first(text: str) -> None:
+    names = {entity_key(n): n for n in ("小明", "小明明", "北京大学", "大学", "京")}
+    assert set(analyse(text, names, {}).entities) == {"小明明", "北京大学"}
 
 
 @given(st.text())

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.text import chunks, display_name, entity_key, inside_character, normalise
+from memsidecar.domain.text import chunks, display_name, entity_key, inside_character, nfkc, normalise
 
 WHOLE = [
     "a",
@@ -129,3 +131,11 @@ def test_different_names_stay_apart(one: str, other: str) -> None:
 @pytest.mark.parametrize("name", ["🙂", "👨‍👩‍👧", "🇨🇳", "", " ", "!!!", "👍🏽", "\u200b"])
 def test_a_name_of_no_letters_has_no_key(name: str) -> None:
     assert entity_key(name) == ""
+
+
+@given(
+    st.lists(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x3FFFF, exclude_categories=["Cs"])), max_size=6)
+)
+def test_form_of_a_long_text_is_that_of_the_whole(texts: list[str]) -> None:
+    text = "".join(part + "e\u0301가\u11a8か\u3099Å" * 3_000 for part in texts)
+    assert nfkc(text) == unicodedata.normalize("NFKC", text)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.tokens import STOP_WORDS, query_tokens, tokens
+from memsidecar.domain.tokens import STOP_WORDS, query_tokens, token_counts, tokens
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,13 @@ def test_long_texts_take_no_time_to_speak_of(unit: str) -> None:
 def test_a_question_of_glue_asks_for_nothing() -> None:
     assert query_tokens(" ".join(sorted(STOP_WORDS))) == []
     assert query_tokens("的 了 是") == []
+
+
+@pytest.mark.parametrize(
+    "unit", ["我在北京，喝茶。", "Running dogs, ｒａｎ à dog's ", "カ\u3099ﾞメラ고양이 \u0301\u0323e", "กาแฟ"]
+)
+def test_long_text_has_the_words_of_its_parts(unit: str) -> None:
+    # In between the parts stands what no word and no letter goes over.
+    text = "\n".join([unit * 40] * 100)
+    assert token_counts(text) == Counter(tokens(unit * 40) * 100)
+    assert Counter(tokens(text)) == token_counts(text)

@@ -54,6 +54,12 @@ class ExactVectors:
         held = (self._held.get(row) for row in rows.tolist())
         return np.array([-1.0 if v is None else float((v @ query).max()) for v in held], dtype=np.float32)
 
+    def take(self, rows: Rows) -> Matrix:
+        nothing = np.zeros((1, self.dimensions), np.float32)
+        return np.concatenate(
+            [np.zeros((0, self.dimensions), np.float32), *(self._held.get(r, nothing)[:1] for r in rows.tolist())]
+        )
+
     async def maintain(self) -> None:
         """Nothing is put off."""
 

@@ -15,10 +15,12 @@ from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft, Patch, Request
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.events import Vectors, VectorsRecorded
+from memsidecar.domain.feedback import Verdict
+from memsidecar.domain.feedback_rules import Judged, give_feedback
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Preference, Procedure, Provenance
 from memsidecar.domain.mentions import find_mentions
-from memsidecar.domain.scope import Partition
+from memsidecar.domain.scope import Partition, Scope
 from memsidecar.domain.view import PartitionView
 
 PARTITION = Partition("n", "u")
@@ -141,6 +143,15 @@ class Remove:
                 removal.purge(decision, self.memory_id, "", "")
 
 
+@dataclass(frozen=True)
+class Judge:
+    memory_id: str
+    verdict: Verdict
+
+    def __call__(self, decision: Decision) -> None:
+        give_feedback(decision, Scope("n", "u"), [Judged(self.memory_id, self.verdict, "items[0].memory")])
+
+
 _patches = st.fixed_dictionaries({}, optional={"importance": st.just(0.9), "labels": _labels, "mentions": _refs})
 COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Remember, _drafts, st.booleans()),
@@ -148,6 +159,7 @@ COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Create, _drafts, st.sampled_from(CHOSEN)),
     st.builds(Update, _ids, st.sampled_from(["", *TEXTS]), st.sampled_from(NAMES), _patches, st.booleans()),
     st.builds(Embed, _ids),
+    st.builds(Judge, _ids, st.sampled_from(Verdict)),
     st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
 )
 HISTORIES = st.lists(COMMANDS, min_size=1, max_size=25)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from memsidecar.domain.events import Event, Vectors
+from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import apply
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
@@ -18,22 +19,28 @@ class NaivePartition:
     def __init__(self) -> None:
         self.memories: dict[str, Memory] = {}
         self.vectors: dict[str, Vectors] = {}
+        self.verdicts: dict[str, Feedback] = {}
 
     def apply(self, event: Event) -> None:
         delta = apply(event)
         if delta.purged:
             self.memories.pop(delta.subject, None)
             self.vectors.pop(delta.subject, None)
+            self.verdicts.pop(delta.subject, None)
         if delta.put is not None:
             known = self.memories.get(delta.subject)
             if known is not None and embedded_text(known.body) != embedded_text(delta.put.body):
                 self.vectors.pop(delta.subject, None)
+                self.verdicts.pop(delta.subject, None)
             self.memories[delta.subject] = delta.put
         if delta.vectors is not None and delta.subject in self.memories:
             if len(delta.vectors.rows):
                 self.vectors[delta.subject] = delta.vectors
             else:
                 self.vectors.pop(delta.subject, None)
+
+        if delta.feedback is not None and delta.subject in self.memories:
+            self.verdicts[delta.subject] = delta.feedback
 
     def _live(self) -> list[Memory]:
         return [m for m in self.memories.values() if m.state is not State.DELETED]
@@ -65,3 +72,6 @@ class NaivePartition:
 
     def has_vectors(self, memory_id: str) -> bool:
         return memory_id in self.vectors
+
+    def feedback(self, memory_id: str) -> Feedback:
+        return self.verdicts.get(memory_id, NO_FEEDBACK)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -89,10 +89,11 @@ class Answers:
 
 def answers(client: Memsidecar, vectors: bool = True) -> Answers:
     """The list, the newest 250 one by one with their histories, and the hits of every question with their scores, asked
-    at a fixed time."""
-    memories = tuple(client.list_memories(ALL, page_size=1000))
-    few = memories[-250:]
+    at a fixed time. Without the counts of recalls, which asking changes."""
+    listed = tuple(client.list_memories(ALL, page_size=1000))
+    few = listed[-250:]
     assert client.get_memories(memory.name for memory in few) == few
+    memories = tuple(replace(memory, access_count=0, last_access_time=None) for memory in listed)
     histories = tuple(
         (memory.name, int(revision.change), revision.snapshot)
         for memory in few

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
-from memsidecar_client import AsyncMemsidecar, Fact, FailedPrecondition, Filter, Tier, TierOutcome, WriteWait
+from memsidecar_client import (
+    AsyncMemsidecar,
+    Fact,
+    FailedPrecondition,
+    Filter,
+    Memory,
+    Tier,
+    TierOutcome,
+    Unavailable,
+    WriteWait,
+)
 
 from tests.doubles.embedding_server import EmbeddingServer, Json, Reply, embedding_server
 from tests.e2e.process import CLEAN, Launch, verify
@@ -94,6 +105,34 @@ async def test_vectors_of_an_outage_arrive_by_themselves_even_after_a_kill(
     assert await asyncio.to_thread(verify, sidecar.data_dir, _settings(provider)) == CLEAN
 
 
+async def test_a_start_does_not_wait_for_a_model_that_is_away_and_of_unknown_size(
+    launch: Launch, provider: EmbeddingServer
+) -> None:
+    settings = {**_settings(provider), "embedding.dimensions": "0"}
+    with Outage(provider):
+        sidecar = await _started(launch, settings)
+        async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
+            assert (await client.server_info()).embedding_dimension == 0
+            told = await client.remember(TEXTS[0])
+            assert told.outcomes[0].embedding_pending
+            found = await client.recall(TEXTS[0])
+            assert found.degraded
+            assert found.hits[0].memory.text == TEXTS[0]
+            with pytest.raises(Unavailable, match=r"set embedding\.dimensions"):
+                await client.remember("with a vector", embedding=[1.0, 0.0], timeout=2)
+    async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
+        await _until_found(client, 1)
+        assert (await client.server_info()).embedding_dimension == 64
+    assert await asyncio.to_thread(sidecar.stop) == 0
+    with Outage(provider):  # the size is that of the vectors which are stored
+        await asyncio.to_thread(sidecar.start)
+        async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
+            assert (await client.server_info()).embedding_dimension == 64
+            assert (await client.recall(TEXTS[0])).degraded
+    assert await asyncio.to_thread(sidecar.stop) == 0
+    assert await asyncio.to_thread(verify, sidecar.data_dir, settings) == CLEAN
+
+
 async def test_vectors_of_two_models_never_meet(
     launch: Launch, provider: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,13 +166,18 @@ async def test_vectors_of_two_models_never_meet(
     assert await asyncio.to_thread(verify, sidecar.data_dir, _settings(provider, "second")) == CLEAN
 
 
+def _uncounted(memory: Memory) -> Memory:
+    """Without the counts of recalls, which asking changes."""
+    return replace(memory, access_count=0, last_access_time=None)
+
+
 async def test_a_local_model_may_be_changed_on_data_that_is_there(launch: Launch) -> None:
     local = {"embedding.model": "", "embedding.dimensions": "0"}
     sidecar = await _started(launch, {**local, "embedding.provider": "use"})
     async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
         await client.remember_many(TEXTS)
         model = (await client.server_info()).embedding_model
-        before = [m async for m in client.list_memories(ALL)]
+        before = [_uncounted(m) async for m in client.list_memories(ALL)]
     assert await asyncio.to_thread(sidecar.stop) == 0
     sidecar = await _started(launch, {**local, "embedding.provider": "e5"})
     async with AsyncMemsidecar(sidecar.target, user="ann", timeout=30) as client:
@@ -141,7 +185,7 @@ async def test_a_local_model_may_be_changed_on_data_that_is_there(launch: Launch
         for question in QUESTIONS:  # meanwhile
             assert (await client.recall(question)).hits
         await _until_found(client, len(TEXTS))
-        assert [m async for m in client.list_memories(ALL)] == before
+        assert [_uncounted(m) async for m in client.list_memories(ALL)] == before
         assert (await client.recall(TEXTS[3], tiers=[Tier.VECTOR])).hits[0].memory.text == TEXTS[3]
     assert await asyncio.to_thread(sidecar.stop) == 0
     assert await asyncio.to_thread(verify, sidecar.data_dir, {**local, "embedding.provider": "e5"}) == CLEAN

@@ -88,3 +88,27 @@ def test_someone_elses_server_may_come_and_go(launch: Launch, tmp_path: Path) ->
             until(lambda: _answers_again(client), "sessions answer again")
     finally:
         server.kill()
+
+
+def test_memory_goes_on_while_the_private_server_cannot_start(launch: Launch, tmp_path: Path) -> None:
+    in_the_way = tmp_path / "data" / "sessions" / "valkey.sock"
+    in_the_way.mkdir(parents=True)
+    sidecar = launch()
+    with Memsidecar(sidecar.target, user="ann", timeout=5) as client:
+        tell(client)
+        assert answers(client)
+        with pytest.raises(Unavailable) as away:
+            client.session("s").create()
+        assert (away.value.reason, away.value.metadata["store"]) == ("STORE_UNAVAILABLE", "sessions")
+        assert "does not start" in str(away.value)
+        in_the_way.rmdir()
+        until(lambda: _created(client), "sessions work")
+    assert sidecar.stop() == 0
+
+
+def _created(client: Memsidecar) -> bool:
+    try:
+        client.session("s").create()
+    except Unavailable:
+        return False
+    return True

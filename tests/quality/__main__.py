@@ -26,6 +26,7 @@ from typing import Any
 from memsidecar_client import AsyncMemsidecar, Item, MemsidecarError, Provenance
 from tqdm import tqdm
 
+from tests.quality.questions import load
 from tests.sidecar import Sidecar
 
 USER = "user"
@@ -36,21 +37,6 @@ PROGRESS = "ingested.jsonl"
 
 def moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
-
-
-def load(path: Path) -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]]]:
-    """The turns of each sample, in order, and the questions."""
-    turns: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    questions = []
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            if line.strip():
-                record = json.loads(line)
-                if record.get("kind") == "turn":
-                    turns[record["sample"]].append(record)
-                elif record.get("kind") == "question":
-                    questions.append(record)
-    return turns, questions
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -7,15 +7,21 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memsidecar.domain.context.assemble import assemble
+from memsidecar.domain.context.values import Built, Material, Wanted
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
+from memsidecar.domain.feedback_rules import Judged
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.recall import Filter, Hit, Question, Recalled, TierReport
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
+from memsidecar.domain.usage import NO_USAGE, Usage
 from memsidecar.ports.sessions import Appended, SessionKey
 from memsidecar.server.app import Services
+from memsidecar.services.context import BuildContext
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.memories import Memories, MemoryPage, Written
@@ -37,12 +43,14 @@ class World:
     left: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     memories: dict[tuple[Partition, str], Memory] = field(default_factory=dict)
+    usages: dict[tuple[Partition, str], Usage] = field(default_factory=dict)
     sessions: dict[SessionKey, Session] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     scratch: dict[str, ScratchEntry] = field(default_factory=dict)
     events: list[Hit | TierReport | Recalled] = field(default_factory=list)
     item_errors: dict[int, SidecarError] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    sessions_answer: bool = True
     hang: bool = False
 
     async def step(self, use_case: str, *seen: Any) -> None:
@@ -62,6 +70,9 @@ class World:
             FakeRemember(self),
             FakeMemories(self),
             FakeRecall(self),
+            FakeFeedback(self),
+            lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
+            FakeBuildContext(self),
             FakeSessions(self),
             FakeInfo(),
             FakeHealth(self),
@@ -190,6 +201,30 @@ class FakeRecall(Recall):
             self.world.left.set()
 
 
+class FakeFeedback(GiveFeedback):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def __call__(self, scope: Scope, judged: Sequence[Judged], request: Request) -> int:
+        await self.world.step("feedback", scope, tuple(judged), request)
+        return 9
+
+
+class FakeBuildContext(BuildContext):
+    """The real assembly, over what the world holds."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def __call__(self, wanted: Wanted) -> Built:
+        await self.world.step("context", wanted)
+        recalled = await FakeRecall(self.world).once(wanted.question)
+        material = Material((), recalled.hits, tuple(self.world.messages), tuple(self.world.scratch.values()))
+        context = assemble(wanted, material, lambda text: len(text.split()))
+        partition = wanted.question.scope.partition
+        return Built(context, recalled.reports, recalled.degraded, partition, recalled.revision)
+
+
 class FakeSessions(Sessions):
     def __init__(self, world: World) -> None:
         self.world = world
@@ -300,3 +335,6 @@ class FakeHealth(Health):
         if self.world.hang:
             await asyncio.Event().wait()
         return self.world.missing
+
+    async def sessions_ready(self) -> bool:
+        return self.world.sessions_answer

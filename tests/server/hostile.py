@@ -55,6 +55,10 @@ _VALID: dict[str, dict[str, Any]] = {
     "ListMemoryRevisionsRequest": {"parent": MEMORY},
     "RecallRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
     "RecallOnceRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
+    "FeedbackItem": {"memory": MEMORY, "kind": 1},
+    "FeedbackRequest": {"scope": {"user": "ann"}, "items": [{"memory": MEMORY, "kind": 1}]},
+    "BuildContextRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
+    "SectionBudget": {"kind": 3},
     "GetSessionRequest": {"name": SESSION},
     "ListSessionsRequest": {"scope": {"user": "ann"}},
     "UpdateSessionRequest": {"session": {"name": SESSION, "labels": {"a": "b"}}},
@@ -70,13 +74,15 @@ _VALID: dict[str, dict[str, Any]] = {
 
 # Fields whose strings name memories of the request's own partition.
 _REFERENCES = re.compile(
-    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities)$"
+    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory)$"
 )
 # Fields that a caller may fill with anything of their type: the server says them, and does not read them. In an update
 # that holds for whatever the mask (here: what is set) does not name.
 _IGNORED = re.compile(
     r"(^|\.)(message_count|last_seq|seq)$|session\.token_count$"
-    r"|^memory\.(name|scope|state|create_time|supersede_time|update_time|delete_time|purge_time|provenance|etag)\b.*@update"
+    # A negative limit leaves the section out.
+    r"|^sections\[0\]\.max_tokens$"
+    r"|^memory\.(name|scope|state|create_time|supersede_time|update_time|delete_time|purge_time|provenance|etag|access_count|last_access_time|usefulness)\b.*@update"
     r"|^memory\.(entity\.discovered|episode\.follows)@update"
 )
 
@@ -154,7 +160,13 @@ def _bad(field: FieldDescriptor, name: str, root: Message) -> Iterator[tuple[str
     update = isinstance(root, memory_service_pb2.UpdateMemoryRequest)
     ignored = bool(_IGNORED.search(name) or (update and _IGNORED.search(name + "@update")))
     kind: Any = field.message_type.full_name if field.message_type is not None else ""
-    if _is_map(field):
+    entry: Any = field.message_type
+    if _is_map(field) and entry.fields_by_name["value"].cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
+        yield "many weights", True, {str(i): 1.0 for i in range(70)}
+        yield "unknown weight", True, {"k": 1.0}
+        for weight in (float("nan"), float("inf"), -1.0, 1e38):
+            yield f"weight {weight}", True, {"keyword": weight}
+    elif _is_map(field):
         yield "many labels", True, {str(i): "v" for i in range(70)}
         yield "huge label", True, {"k": _HUGE}
         yield "NUL label", True, {"k\0": "v"}
@@ -172,7 +184,7 @@ def _bad(field: FieldDescriptor, name: str, root: Message) -> Iterator[tuple[str
     elif field.cpp_type in (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT):
         for bad in ("nan", "inf", "-inf"):
             yield bad, not ignored, float(bad)
-        yield "enormous", field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE, 1e38
+        yield "enormous", not ignored and field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE, 1e38
         if field.is_repeated:
             yield "zero", True, 0.0
             yield "too many numbers", True, [1.0] * 100_000

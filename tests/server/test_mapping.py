@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+import pytest
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given, settings
@@ -28,7 +30,16 @@ from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.mapping.memory_in import read_body, read_memory, read_provenance
 from memsidecar.server.mapping.memory_out import set_memory
 from memsidecar.server.mapping.names import References, name_of, read_name
-from memsidecar.server.mapping.values import micros, read_struct, read_value, set_struct, set_time, set_value
+from memsidecar.server.mapping.values import (
+    micros,
+    read_struct,
+    read_value,
+    read_vectors,
+    set_struct,
+    set_time,
+    set_value,
+    varint,
+)
 from memsidecar.server.validation import Violations, check
 from memsidecar.v1 import memory_pb2 as pb
 
@@ -165,6 +176,41 @@ def test_page_token_holds_for_its_arguments_only(arguments: bytes, position: int
 def test_nonsense_is_no_page_token(token: str) -> None:
     assert parse_page_key(token, b"a") is None
     assert parse_page_token(token, b"a") is None
+
+
+@pytest.mark.parametrize("count", [1, 31, 32, 384, 4096])
+@pytest.mark.parametrize("size", [1.0, 1e-30, 1e37])
+@pytest.mark.parametrize("model", ["", "use"])
+def test_vector_is_read_in_its_order_at_unit_length(count: int, size: float, model: str) -> None:
+    given = np.linspace(-1, 2, count, dtype=np.float32) * np.float32(size)
+    violations = Violations()
+    vectors = read_vectors(pb.Embedding(values=given.tolist(), model=model), "embedding", violations)
+    assert vectors is not None
+    assert vectors.model == model
+    exact = given.astype(np.float64)
+    np.testing.assert_allclose(vectors.rows, [exact / np.linalg.norm(exact)], atol=1e-7)
+    assert vectors.rows.dtype == np.float32
+
+
+def test_vector_is_read_from_a_message_with_more_than_this_version_knows() -> None:
+    newer = pb.Embedding(values=[3.0, 4.0]).SerializeToString() + bytes((15 << 3, 1))
+    vectors = read_vectors(pb.Embedding.FromString(newer), "embedding", Violations())
+    assert vectors is not None
+    np.testing.assert_allclose(vectors.rows, [[0.6, 0.8]], atol=1e-7)
+
+
+@pytest.mark.parametrize("values", [[], [0.0, 0.0], [1.0, float("nan")], [float("-inf"), 1.0]])
+def test_vector_without_a_direction_is_a_violation(values: list[float]) -> None:
+    violations = Violations()
+    assert read_vectors(pb.Embedding(values=values), "embedding", violations) is None
+    assert [path for path, _ in violations.found] == ["embedding.values"]
+
+
+@pytest.mark.parametrize("size", [1, 127, 128, 16_383, 16_384, 3_000_000])
+def test_length_is_written_as_protobuf_does(size: int) -> None:
+    written = Value(string_value="x" * size).SerializeToString()
+    tag = bytes((Value.STRING_VALUE_FIELD_NUMBER << 3 | 2,))
+    assert written == tag + varint(size) + b"x" * size
 
 
 def test_deepest_json_survives_in_the_deepest_message() -> None:

@@ -12,9 +12,7 @@ from memsidecar.v1 import recall_service_pb2 as pb
 
 
 def filled(built: Built, memory: Memory, now: int) -> pb.Hit:
-    hit = pb.Hit()
-    built.put(hit, memory, now)
-    return hit
+    return pb.Hit.FromString(built.encoded(memory, now))
 
 
 def memory(text: str, **more: object) -> Memory:
@@ -44,6 +42,16 @@ def test_it_holds_nothing_of_a_memory_that_is_gone() -> None:
     del known
     gc.collect()
     assert built.count == 0
+
+
+def test_what_was_not_recalled_for_longest_makes_room() -> None:
+    built = Built(most=2)
+    first, second, third = alive = [memory(f"fact {n}") for n in range(3)]
+    data = [built.encoded(each, 5) for each in alive[:2]]
+    assert built.encoded(first, 5) is data[0]
+    built.encoded(third, 5)
+    assert built.encoded(first, 5) is data[0]
+    assert built.encoded(second, 5) is not data[1]
 
 
 def test_it_holds_a_bounded_number() -> None:

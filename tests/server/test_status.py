@@ -31,6 +31,7 @@ EXAMPLES: dict[errors.SidecarError, tuple[str, str, bool]] = {
     errors.Draining(): ("UNAVAILABLE", "DRAINING", True),
     errors.StoreUnavailable("graph"): ("UNAVAILABLE", "STORE_UNAVAILABLE", True),
     errors.StoreFull("ledger"): ("RESOURCE_EXHAUSTED", "STORE_FULL", True),
+    errors.StreamIdle(300.0): ("ABORTED", "STREAM_IDLE", False),
     errors.ModelUnavailable("openai"): ("UNAVAILABLE", "MODEL_UNAVAILABLE", True),
     errors.LedgerDamaged("p", 3): ("DATA_LOSS", "LEDGER_DAMAGED", False),
     errors.DataDirectoryBusy("/d", "1"): ("INTERNAL", "INTERNAL", False),

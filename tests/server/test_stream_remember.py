@@ -3,11 +3,13 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import grpc
 import pytest
 
 from memsidecar.domain.errors import NotFound, StoreFull
+from memsidecar.server.app import Server, ServerSettings
 from memsidecar.v1 import memory_service_pb2 as pb
 from memsidecar.v1 import scope_pb2
 from tests.server.api import Api, refused, sent
@@ -117,3 +119,36 @@ async def test_client_that_waits_for_the_answer_before_it_closes_gets_it(api: Ap
     for message in (START, chunk("a"), FINISH):
         await call.write(message)
     assert (await call).received == 1
+
+
+@pytest.mark.parametrize("sends", [[], [START], [START, chunk("a")]])
+async def test_stream_that_its_client_forgot_is_ended_and_its_place_is_free(
+    settings: ServerSettings, world: World, sends: list[pb.StreamRememberRequest]
+) -> None:
+    server = Server(replace(settings, stream_idle=0.2, max_streams=1), world.services())
+    await server.start()
+    async with grpc.aio.insecure_channel(f"unix:{settings.socket}") as channel:
+        api = Api(channel)
+        call = api.memory.StreamRemember()
+        for message in sends:
+            await call.write(message)
+        refusal = await refused(call)
+        assert (refusal.code, refusal.reason) == (grpc.StatusCode.ABORTED, "STREAM_IDLE")
+        assert refusal.metadata == {"idle_seconds": "0.2"}
+        assert len(world.calls) == max(0, len(sends) - 1)  # what came in time is stored
+        assert (await api.memory.StreamRemember(sent([START, FINISH]))).received == 0
+    await server.drain(1)
+
+
+async def test_time_that_the_server_takes_is_not_the_clients(settings: ServerSettings, world: World) -> None:
+    world.gates["remember"] = asyncio.Event()
+    server = Server(replace(settings, stream_idle=0.2), world.services())
+    await server.start()
+    async with grpc.aio.insecure_channel(f"unix:{settings.socket}") as channel:
+        api = Api(channel)
+        waiting = asyncio.ensure_future(api.memory.StreamRemember(sent([START, chunk("a"), FINISH])))
+        await world.entered.wait()
+        await asyncio.sleep(0.3)
+        world.gates["remember"].set()
+        assert (await waiting).received == 1
+    await server.drain(1)

@@ -8,21 +8,29 @@ from pathlib import Path
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.hnsw_vectors import HnswSettings, HnswVectorIndexes
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
+from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
+from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
 from memsidecar.domain.memory import Episode, Fact, Memory
-from memsidecar.domain.ranking import Profile
+from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.conversation import Conversation
+from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.memories import Memories
+from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
+from memsidecar.services.usages import Usages
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.doubles.runtime import CountedIds, PinnedClock
 from tests.doubles.wrapped_stores import SwitchedLedger
@@ -40,6 +48,7 @@ class Stack:
         self,
         directory: Path,
         ledger: SqliteLedger,
+        accesses: SqliteAccesses,
         embedder: HashEmbedder | None,
         crossover: int,
         max_bytes: int,
@@ -57,12 +66,34 @@ class Stack:
         self.space = Space(model, dimensions, embedder, 5.0)
         self.hydration = Hydration(self.ledger, self.codec, self.indexes, self.snapshots, self.space)
         self.published: list[Entry] = []
-        self.residency = Residency(self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed)
+        self.accesses = accesses
+        self.usages = Usages(accesses, clock)
+        self.residency = Residency(
+            self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed, self.usages
+        )
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
-        self.recalling = Recall(self.residency, self.space, self.backlog, clock, Profile(), 2.0)
+        profiles = read_choice("", "default", "latest=recent")
+        # Nobody listens there: a test that needs sessions names a server's.
+        self.session_store = RedisSessions.connect(RedisSettings(f"unix://{directory / 'none.sock'}"))
+        self.conversation = Conversation(self.session_store, clock)
+        self.past = Past(self.ledger, self.codec, self.indexes, self.space)
+        self.recalling = Recall(
+            self.residency,
+            self.past,
+            self.space,
+            self.backlog,
+            clock,
+            profiles,
+            0.11,
+            2.0,
+            NamedTimes(GrammarTimeExpressions()),
+            self.conversation,
+            self.usages,
+        )
+        self.judging = GiveFeedback(self.residency)
 
     @classmethod
     async def open(
@@ -75,11 +106,18 @@ class Stack:
         ids: CountedIds | None = None,
     ) -> Stack:
         ledger = await SqliteLedger.open(directory, ProtobufEventCodec())
-        return cls(directory, ledger, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds())
+        accesses = await SqliteAccesses.open(directory)
+        return cls(
+            directory, ledger, accesses, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds()
+        )
 
     async def close(self) -> None:
         await self.backlog.close()
+        await self.past.close()
+        await self.session_store.close()
         await self.residency.close()
+        await self.usages.close()
+        await self.accesses.close()
         await self.indexes.close()
         await self.real_ledger.close()
 
@@ -88,8 +126,9 @@ class Stack:
         await self.close()
         return await Stack.open(self.directory, embedder or self.embedder, crossover, 1 << 40, self.clock, self.ids)
 
-    def _committed(self, _: Resident, entries: Sequence[Entry]) -> None:
+    def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
+        self.past.follow(resident.partition, entries)
 
     async def remember(self, scope: Scope, *texts: str | Draft, request: str = "") -> Remembered:
         drafts = [

@@ -156,3 +156,20 @@ async def _none_due(stack: Stack) -> bool:
 
 async def _idle(stack: Stack) -> bool:
     return not stack.backlog._partitions
+
+
+async def test_refused_texts_are_forgotten_with_their_memories(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    stack.space._embedder = Choosy(True)
+    (memory_id,) = await later(stack, ANN, "poison one")
+    await stack.backlog._embed_some(WHO)
+    assert stack.backlog._refused == {WHO: {memory_id: 1}}
+    await stack.memories.delete(WHO, memory_id, "", True, "", Request())
+    assert not await stack.backlog._embed_some(WHO)
+    assert stack.backlog._refused == {}
+    # Those of many partitions together are bounded: the one looked at longest ago is forgotten.
+    monkeypatch.setattr(module, "MAX_REFUSED", 2)
+    scopes = [Scope("acme", f"user{n}") for n in range(4)]
+    for scope in scopes:
+        await later(stack, scope, "poison")
+        await stack.backlog._embed_some(scope.partition)
+    assert list(stack.backlog._refused) == [scope.partition for scope in scopes[2:]]

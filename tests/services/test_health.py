@@ -41,16 +41,23 @@ async def test_a_store_that_does_not_answer_is_named(
     ledger: str, graph: str, named: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "TIMEOUT", 0.05)
-    stores: Any = (Store(ledger), Store(graph))
+    stores: Any = (Store(ledger), Store(graph), Store("fails"))
     assert await Health(*stores).ready() == named
-    assert [store.checking for store in stores] == [0, 0]
+    assert [store.checking for store in stores] == [0, 0, 0]
 
 
 async def test_stores_are_asked_at_the_same_time() -> None:
     ledger, graph = Store("hangs"), Store("hangs")
-    asking = asyncio.create_task(Health(ledger, graph).ready())  # type: ignore[arg-type]
+    asking = asyncio.create_task(Health(ledger, graph, Store("fine")).ready())  # type: ignore[arg-type]
     for _ in range(5):
         await asyncio.sleep(0)
     assert (ledger.checking, graph.checking) == (1, 1)
     asking.cancel()
     await asyncio.wait([asking])
+
+
+@pytest.mark.parametrize(("answer", "ready"), [("fine", True), ("fails", False), ("hangs", False)])
+async def test_sessions_are_asked_apart(answer: str, ready: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TIMEOUT", 0.05)
+    stores: Any = (Store("fine"), Store("fine"), Store(answer))
+    assert await Health(*stores).sessions_ready() is ready

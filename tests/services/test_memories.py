@@ -9,6 +9,7 @@ from memsidecar.domain.errors import AlreadyExists, EtagMismatch, InvalidField, 
 from memsidecar.domain.events import MemoryPurged
 from memsidecar.domain.memory import Fact, State
 from memsidecar.domain.recall import Filter, Tier
+from memsidecar.domain.tokens import token_counts
 from tests.services.stack import ANN, BEN, Stack, stored, writing
 
 WHO = ANN.partition
@@ -212,3 +213,26 @@ async def test_a_change_of_what_does_not_exist_is_refused(stack: Stack) -> None:
 
 def memory_etag(version: int) -> str:
     return str(version)
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_a_page_of_long_texts_ends_early_and_the_list_goes_on(stack: Stack, newest_first: bool) -> None:
+    told = [Draft(Fact(f"{n} " + "x" * 400_000)) for n in range(8)]
+    ids = [m.id for m in stored(await stack.remember(ANN, *told, *(f"number {n}" for n in range(100))))]
+    page = await stack.memories.list(ANN, Filter(), False, None, 1_000)
+    assert len(page.memories) < 8
+    assert page.next is not None
+    assert await all_pages(stack, newest_first, 1_000) == (ids[::-1] if newest_first else ids)
+
+
+async def test_a_long_text_changed_twice_and_purged_in_one_turn_leaves_no_words(stack: Stack) -> None:
+    """Whatever waits is written in one transaction: the terms that go are those of the version before."""
+    first, second, third = (f"{word} " + f"{word}lier " * 2_000 for word in ("ear", "midd", "late"))
+    (memory,) = stored(await stack.remember(ANN, Draft(Fact(first))))
+    changes = [stack.memories.update(WHO, memory.id, Patch({"statement": text}), NO) for text in (second, third)]
+    await asyncio.gather(*changes)
+    resident = await stack.residency.view(WHO)
+    (row,) = resident.lookup.rows.values()
+    assert set(resident.keywords.terms_by_row()[row]) == set(token_counts(resident.records.get(row).text))
+    await stack.memories.delete(WHO, memory.id, "", True, "", NO)
+    assert (await stack.residency.view(WHO)).keywords.terms_by_row() == {}

@@ -125,9 +125,9 @@ async def test_every_text_of_a_batch_may_be_the_last_before_others_have_a_turn(
     seen: set[int] = set()
     actual = module._read
 
-    def counted(body: Body, text: str) -> Prepared:
+    def counted(body: Body, text: str, agent: str) -> Prepared:
         read.append(text)
-        return actual(body, text)
+        return actual(body, text, agent)
 
     async def watch() -> None:
         while len(read) < 6:
@@ -148,11 +148,11 @@ async def test_long_text_is_read_off_the_loop_and_sooner_in_scripts_without_spac
     threads: list[int] = []
     actual = module._read
 
-    def read(body: Body, text: str) -> Prepared:
+    def read(body: Body, text: str, agent: str) -> Prepared:
         threads.append(threading.get_ident())
-        return actual(body, text)
+        return actual(body, text, agent)
 
     monkeypatch.setattr(module, "_read", read)
     for text in ("word " * 600, "word " * 900, "今天天气很好" * 100, "今天天气很好" * 200):
-        await stack.preparing.read(Episode(text))
+        await stack.preparing.read(Episode(text), "")
     assert [thread == threading.get_ident() for thread in threads] == [True, False, True, False]

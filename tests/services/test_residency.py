@@ -85,11 +85,11 @@ async def test_an_update_outlives_an_eviction(stack: Stack, monkeypatch: pytest.
     (memory,) = stored(await stack.remember(ANN, "drinks tea"))
     real = stack.preparing.read
 
-    async def read(body: Fact) -> object:
+    async def read(body: Fact, agent: str) -> object:
         if stack.residency.peek(WHO) is not None:
             await evict(stack, ANN)
             await stack.remember(ANN, "somebody else writes")
-        return await real(body)
+        return await real(body, agent)
 
     monkeypatch.setattr(stack.preparing, "read", read)
     await stack.memories.update(
@@ -175,6 +175,18 @@ async def test_bytes_read_count_too(stack: Stack) -> None:
     await evict(stack, ANN)
     await evict(stack, BEN)
     assert stack.residency.nbytes == 0
+
+
+async def test_what_one_commit_adds_to_a_large_partition_is_counted_with_the_next_ones(stack: Stack) -> None:
+    await stack.remember(ANN, *(f"number {n}" for n in range(300)))
+    loaded = await stack.residency.get(WHO)
+    counted = stack.residency.nbytes
+    await stack.remember(ANN, "one more")
+    assert stack.residency.nbytes == counted
+    for n in range(300 // 64 + 1):
+        await stack.remember(ANN, f"another {n}")
+    assert counted < stack.residency.nbytes
+    assert abs(stack.residency.nbytes - loaded.resident.nbytes) < 0.05 * loaded.resident.nbytes
 
 
 async def test_a_snapshot_that_fails_is_not_tried_with_every_commit(

@@ -10,6 +10,7 @@ import pytest
 
 from memsidecar.adapters.kuzu_graph import KuzuGraph
 from memsidecar.domain.draft import Patch, Request
+from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.fold import Delta
 from memsidecar.domain.scope import Scope
@@ -142,6 +143,16 @@ async def test_a_snapshots_wrong_record_is_found(checked: Checked) -> None:
 
     await _resave(checked, alter)
     await repaired(checked, ("vectors", "its snapshot differs from the ledger's record"))
+
+
+async def test_a_snapshots_wrong_feedback_is_found(checked: Checked) -> None:
+    which = (await _ids(checked))["green tea"]
+
+    def alter(resident: Resident) -> None:
+        resident.columns.judge(resident.lookup.rows[which], Feedback(used=9))
+
+    await _resave(checked, alter)
+    await repaired(checked, ("vectors", "its feedback in the snapshot differs from the ledger's"))
 
 
 async def test_a_snapshots_wrong_words_are_found(checked: Checked) -> None:

@@ -1,6 +1,6 @@
 """Remembers, recalls as hits arrive, and keeps a conversation. Run beside a sidecar:
 
-python quickstart.py [unix:///run/memsidecar/memsidecar.sock]
+python quickstart.py [unix:///path/to/memsidecar.sock]
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import sys
 from datetime import timedelta
 
 from memsidecar_client import (
-    DEFAULT_TARGET,
     AsyncMemsidecar,
     Fact,
     HitFound,
@@ -54,4 +53,4 @@ async def main(target: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else DEFAULT_TARGET))
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else ""))

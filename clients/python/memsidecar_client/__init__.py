@@ -6,13 +6,18 @@ Everything public is listed here; modules with an underscore may change in any r
 from memsidecar_client._blocking import Pages
 from memsidecar_client._blocking_client import Memsidecar, RecallStream, RememberStream, SessionHandle
 from memsidecar_client._client import AsyncMemsidecar
-from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
+from memsidecar_client._context_values import Context, ContextSection, Omission, SectionBudget
+from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._enums import (
+    ContextFormat,
+    ContextSectionKind,
     EpisodeOutcome,
+    FeedbackKind,
     MemoryChange,
     MemoryKind,
     MemoryOrder,
     MemoryState,
+    OmissionReason,
     RememberAction,
     Role,
     Tier,
@@ -61,6 +66,9 @@ from memsidecar_client._recall_values import (
     Explanation,
     Hit,
     HitFound,
+    MessageFound,
+    MessageHit,
+    QuestionAnalysis,
     RecallDone,
     RecallEvent,
     RecallResult,
@@ -81,9 +89,9 @@ from memsidecar_client._remember_values import (
 from memsidecar_client._session_values import Appended, Message, ScratchEntry, Session, ToolCall, Window
 from memsidecar_client._sessions import AsyncSession
 from memsidecar_client._status_details import Violation
+from memsidecar_client._target import default_target
 
 __all__ = [
-    "DEFAULT_TARGET",
     "DEFAULT_TIMEOUT",
     "AlreadyExists",
     "Appended",
@@ -95,6 +103,10 @@ __all__ = [
     "Body",
     "Cancelled",
     "Conflict",
+    "Context",
+    "ContextFormat",
+    "ContextSection",
+    "ContextSectionKind",
     "DataLoss",
     "DeadlineExceeded",
     "Deleted",
@@ -105,6 +117,7 @@ __all__ = [
     "Explanation",
     "Fact",
     "FailedPrecondition",
+    "FeedbackKind",
     "Filter",
     "Hit",
     "HitFound",
@@ -122,13 +135,18 @@ __all__ = [
     "Memsidecar",
     "MemsidecarError",
     "Message",
+    "MessageFound",
+    "MessageHit",
     "NotFound",
+    "Omission",
+    "OmissionReason",
     "Outcome",
     "Pages",
     "PermissionDenied",
     "Preference",
     "Procedure",
     "Provenance",
+    "QuestionAnalysis",
     "RecallDone",
     "RecallEvent",
     "RecallResult",
@@ -143,6 +161,7 @@ __all__ = [
     "Scope",
     "ScoreComponent",
     "ScratchEntry",
+    "SectionBudget",
     "ServerInfo",
     "Session",
     "SessionHandle",
@@ -160,4 +179,5 @@ __all__ = [
     "Window",
     "WriteWait",
     "Written",
+    "default_target",
 ]

@@ -9,7 +9,7 @@ from typing import Self
 
 from memsidecar_client._blocking import Blocking, Pages, blocking, opening
 from memsidecar_client._client import AsyncMemsidecar
-from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
+from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._loop_thread import LoopThread
 from memsidecar_client._recall_stream import AsyncRecallStream
 from memsidecar_client._recall_values import RecallEvent
@@ -98,7 +98,7 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
 
     def __init__(
         self,
-        target: str = DEFAULT_TARGET,
+        target: str = "",
         *,
         namespace: str = "",
         user: str = "",
@@ -156,7 +156,10 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
     memory_history = opening(AsyncMemsidecar.memory_history, Pages)
 
     recall = blocking(AsyncMemsidecar.recall)
+    feedback = blocking(AsyncMemsidecar.feedback)
     recall_stream = opening(AsyncMemsidecar.recall_stream, RecallStream)
+
+    build_context = blocking(AsyncMemsidecar.build_context)
 
     session = opening(AsyncMemsidecar.session, SessionHandle)
     list_sessions = opening(AsyncMemsidecar.list_sessions, Pages)

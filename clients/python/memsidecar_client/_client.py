@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Self
 
 from memsidecar_client._connection import Connection
-from memsidecar_client._defaults import DEFAULT_TARGET, DEFAULT_TIMEOUT
+from memsidecar_client._contexts import ContextCalls
+from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._info_values import ServerInfo
 from memsidecar_client._memories import MemoryCalls
 from memsidecar_client._memory_mapping import scope_to_proto
@@ -18,25 +19,26 @@ from memsidecar_client._remembering import RememberCalls
 from memsidecar_client._session_mapping import session_from_proto
 from memsidecar_client._session_values import Session
 from memsidecar_client._sessions import AsyncSession
+from memsidecar_client._target import default_target
 from memsidecar_client._times import from_duration
 from memsidecar_client.v1 import info_service_pb2, session_service_pb2
 
 
-class AsyncMemsidecar(RememberCalls, MemoryCalls, RecallCalls):
+class AsyncMemsidecar(RememberCalls, MemoryCalls, RecallCalls, ContextCalls):
     """A client of one memsidecar, for asyncio. Makes no call and opens nothing until it is used.
 
-    `target` is a gRPC target: `unix:///path/to/socket` or `host:port`. `namespace`, `user` and `agent` are the scope
-    of every call that does not name its own. `token` is sent as a bearer token. `timeout` is in seconds, for one call
-    with its retries. With `wait_for_ready` a call waits, within its timeout, for a sidecar that is still starting;
-    without it such a call fails at once. `correlation_id` is asked before each call for the value of x-request-id,
-    under which the server logs it: a trace id, for example.
+    `target` is a gRPC target: `unix:///path/to/socket` or `host:port`; empty is `default_target()`, the sidecar of this
+    machine. `namespace`, `user` and `agent` are the scope of every call that does not name its own. `token` is sent as
+    a bearer token. `timeout` is in seconds, for one call with its retries. With `wait_for_ready` a call waits, within
+    its timeout, for a sidecar that is still starting; without it such a call fails at once. `correlation_id` is asked
+    before each call for the value of x-request-id, under which the server logs it: a trace id, for example.
 
     One client serves any number of tasks of one event loop. Close it, or use it as an async context manager.
     """
 
     def __init__(
         self,
-        target: str = DEFAULT_TARGET,
+        target: str = "",
         *,
         namespace: str = "",
         user: str = "",
@@ -48,7 +50,7 @@ class AsyncMemsidecar(RememberCalls, MemoryCalls, RecallCalls):
     ) -> None:
         super().__init__(
             Connection(
-                target,
+                target or default_target(),
                 Scope(namespace, user, agent),
                 token=token,
                 timeout=timeout,

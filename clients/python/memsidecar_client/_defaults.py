@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-DEFAULT_TARGET = "unix:///run/memsidecar/memsidecar.sock"
-"""Where the deployment mounts the sidecar's socket into the agent's container."""
-
 DEFAULT_TIMEOUT = 10.0
 """Seconds for one unary call, retries and waiting for the sidecar to start included. A recall takes milliseconds; ten
 seconds outlast a sidecar that starts beside the agent, and still end before an agent's own request gives up."""

@@ -91,12 +91,19 @@ class RememberAction(OpenEnum):
 
 
 class Tier(OpenEnum):
-    """One way to find a memory: by meaning, by the entities named, by its words."""
+    """One way to find a memory: in the conversation that is going on, by meaning, by the entities named, by its words,
+    or because it is new.
+
+    A reranker finds nothing; it puts in order what the others found.
+    """
 
     UNSPECIFIED = 0
+    SESSION = 1
     VECTOR = 2
     GRAPH = 3
     KEYWORD = 4
+    RECENCY = 5
+    RERANKER = 6
 
 
 class TierOutcome(OpenEnum):
@@ -109,6 +116,15 @@ class TierOutcome(OpenEnum):
     SKIPPED = 4
 
 
+class FeedbackKind(OpenEnum):
+    """What was done with a recalled memory; wrong is what was not true, or not about what was asked."""
+
+    UNSPECIFIED = 0
+    USED = 1
+    IGNORED = 2
+    WRONG = 3
+
+
 class Role(OpenEnum):
     """Who spoke."""
 
@@ -117,3 +133,34 @@ class Role(OpenEnum):
     USER = 2
     ASSISTANT = 3
     TOOL = 4
+
+
+class ContextFormat(OpenEnum):
+    """How a context is rendered; unspecified is Markdown."""
+
+    UNSPECIFIED = 0
+    MARKDOWN = 1
+    XML = 2
+    MESSAGES = 3
+
+
+class ContextSectionKind(OpenEnum):
+    """A part of a context. They come in this order: profile, facts, episodes, summary, scratch, window."""
+
+    UNSPECIFIED = 0
+    PROFILE = 1
+    SUMMARY = 2
+    FACTS = 3
+    EPISODES = 4
+    SCRATCH = 5
+    WINDOW = 6
+
+
+class OmissionReason(OpenEnum):
+    """Why something is not in a context."""
+
+    UNSPECIFIED = 0
+    BUDGET = 1
+    DUPLICATE = 2
+    LOW_SCORE = 3
+    DISPUTED = 4

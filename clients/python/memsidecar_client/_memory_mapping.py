@@ -172,6 +172,9 @@ def memory_from_proto(message: memory_pb2.Memory) -> Memory:
         delete_time=_time(message, "delete_time"),
         purge_time=_time(message, "purge_time"),
         etag=message.etag,
+        access_count=message.access_count,
+        last_access_time=_time(message, "last_access_time"),
+        usefulness=message.usefulness,
     )
 
 

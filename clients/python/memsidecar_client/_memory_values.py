@@ -129,7 +129,8 @@ class Memory:
     `valid_start_time` to `valid_end_time` is when it is true in the world. `expire_time` ends it; `ttl` is the same for
     writing only, counted from the write; give one of them. `confidence` and `importance` are 0 to 1, None takes the
     server's default. `attributes` is JSON that is kept but not searched. `mentions` are names of entity memories.
-    The server sets `name`, `state`, `etag`, and the create, update, supersede, delete and purge times.
+    The server sets `name`, `state`, `etag`, and the create, update, supersede, delete and purge times; also how often
+    the memory was recalled and when last, and its `usefulness`: -1 to 1, what feedback says of it.
     """
 
     body: Body
@@ -152,6 +153,9 @@ class Memory:
     delete_time: datetime | None = None
     purge_time: datetime | None = None
     etag: str = ""
+    access_count: int = 0
+    last_access_time: datetime | None = None
+    usefulness: float = 0.0
 
     @property
     def kind(self) -> MemoryKind:

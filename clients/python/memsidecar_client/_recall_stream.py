@@ -13,8 +13,21 @@ import grpc.aio
 
 from memsidecar_client._connection import Connection
 from memsidecar_client._defaults import RECALL_QUEUE_EVENTS
-from memsidecar_client._recall_mapping import hit_from_proto, result_from_proto, tier_report_from_proto
-from memsidecar_client._recall_values import Hit, HitFound, RecallDone, RecallEvent, TierDone
+from memsidecar_client._recall_mapping import (
+    hit_from_proto,
+    message_hit_from_proto,
+    result_from_proto,
+    tier_report_from_proto,
+)
+from memsidecar_client._recall_values import (
+    Hit,
+    HitFound,
+    MessageFound,
+    MessageHit,
+    RecallDone,
+    RecallEvent,
+    TierDone,
+)
 from memsidecar_client.v1.recall_service_pb2 import RecallRequest, RecallResponse, RecallSummary
 
 
@@ -41,6 +54,7 @@ class AsyncRecallStream(AsyncIterator[RecallEvent]):
         self._events: asyncio.Queue[RecallEvent | _End] = asyncio.Queue(RECALL_QUEUE_EVENTS)
         self._end: _End | None = None
         self._hits: dict[str, Hit] = {}
+        self._messages: list[MessageHit] = []
 
     async def __aenter__(self) -> Self:
         if self._pump is not None:
@@ -113,10 +127,14 @@ class AsyncRecallStream(AsyncIterator[RecallEvent]):
                 hit = hit_from_proto(response.hit)
                 self._hits[hit.memory.name] = hit
                 yield HitFound(hit)
+            case "message":
+                found = message_hit_from_proto(response.message)
+                self._messages.append(found)
+                yield MessageFound(found)
             case "tier_report":
                 yield TierDone(tier_report_from_proto(response.tier_report))
             case "summary":
-                yield RecallDone(result_from_proto(response.summary, self._ranked(response.summary)))
+                yield RecallDone(result_from_proto(response.summary, self._ranked(response.summary), self._messages))
 
     def _ranked(self, summary: RecallSummary) -> Iterator[Hit]:
         for name, score in zip(summary.ranked_memories, summary.ranked_scores, strict=False):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from memsidecar_client._enums import Tier, TierOutcome
 from memsidecar_client._memory_values import Memory
+from memsidecar_client._session_values import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,29 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled memory. `score` is 0 to 1 within one recall. `text` is one line, ready for a prompt."""
+    """One recalled memory.
+
+    `score` is 0 to 1 within one recall, `confidence` 0 to 1 and comparable across recalls. `text` is one line, ready
+    for a prompt. `duplicates` are resource names of memories that say the same and were folded into this one.
+    `suspicious`: it reads like an instruction to a model.
+    """
 
     memory: Memory
     score: float
     tier: Tier
     text: str = ""
     explanation: Explanation | None = None
+    confidence: float = 0.0
+    duplicates: tuple[str, ...] = ()
+    suspicious: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHit:
+    """A message of the conversation that is going on which bears on the question. `score` is 0 to 1 in one recall."""
+
+    message: Message
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +69,38 @@ class TierReport:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionAnalysis:
+    """What was understood of a question: people and entities (resource names) that it names, and the time, half-open.
+
+    `language` is a BCP 47 tag, `breadth` 0 (narrow) to 1 (open). `rewritten_text` is what was searched for when the
+    conversation had to help.
+    """
+
+    people: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    start: datetime | None = None
+    end: datetime | None = None
+    language: str = ""
+    breadth: float = 0.0
+    rewritten_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RecallResult:
-    """Hits, best first. `confidence` (0 to 1) is how far to rely on them; `degraded`: a tier did not answer in full."""
+    """Hits, best first. `confidence` (0 to 1) is how far to rely on them; `degraded`: a tier did not answer in full.
+
+    `analysis` only when explanations were asked for. `next_page_token` is empty when there are no more hits.
+    `messages` are those of the conversation that is going on, best first.
+    """
 
     hits: tuple[Hit, ...]
     confidence: float
     degraded: bool
     revision: str
     tiers: tuple[TierReport, ...]
+    analysis: QuestionAnalysis | None = None
+    next_page_token: str = ""
+    messages: tuple[MessageHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +108,13 @@ class HitFound:
     """A memory, once, when the first tier finds it; its score is provisional."""
 
     hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFound:
+    """A message of the conversation that is going on, once."""
+
+    hit: MessageHit
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +134,4 @@ class RecallDone:
     result: RecallResult
 
 
-RecallEvent: TypeAlias = HitFound | TierDone | RecallDone
+RecallEvent: TypeAlias = HitFound | MessageFound | TierDone | RecallDone

@@ -6,7 +6,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from memsidecar.domain.events import Change, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import (
+    Change,
+    Event,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    Vectors,
+    VectorsRecorded,
+)
+from memsidecar.domain.feedback import Feedback, Verdict
 from memsidecar.domain.memory import (
     Body,
     Entity,
@@ -26,6 +35,7 @@ from memsidecar.ports.ledger import VectorRef
 # A lookup costs a third of calling the enum.
 _CHANGES: dict[int, Change] = {change.value: change for change in Change}
 _STATES: dict[int, State] = {state.value: state for state in State}
+_VERDICTS: dict[int, Verdict] = {verdict.value: verdict for verdict in Verdict}
 _OUTCOMES: dict[int, Outcome] = {outcome.value: outcome for outcome in Outcome}
 _NO_LABELS: MappingProxyType[str, str] = MappingProxyType({})
 
@@ -47,6 +57,13 @@ def event_from(message: event_pb2.Event, partition: Partition) -> Event:
         case "memory_purged":
             purged = message.memory_purged
             return MemoryPurged(purged.memory_id, purged.actor, purged.reason)
+        case "feedback_given":
+            given = message.feedback_given
+            verdict = _VERDICTS.get(given.verdict)
+            if verdict is None:
+                raise ValueError(f"unknown verdict {given.verdict}")
+            counts = Feedback(given.used, given.ignored, given.wrong)
+            return FeedbackGiven(given.memory_id, verdict, counts, given.actor)
         case _:
             raise ValueError("an event of no known type")
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
-from memsidecar.domain.events import Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import Event, FeedbackGiven, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Procedure, Provenance
 
 Fields: TypeAlias = dict[str, Any]
@@ -35,6 +35,17 @@ def event_fields(event: Event) -> Fields:
         case MemoryPurged():
             purged = {"memory_id": event.memory_id, "actor": event.actor, "reason": event.reason}
             return {"memory_purged": purged}
+        case FeedbackGiven():
+            counts = event.counts
+            given: Fields = {
+                "memory_id": event.memory_id,
+                "verdict": event.verdict,
+                "used": counts.used,
+                "ignored": counts.ignored,
+                "wrong": counts.wrong,
+                "actor": event.actor,
+            }
+            return {"feedback_given": given}
         case _:
             assert_never(event)
 

@@ -30,6 +30,12 @@ class Contents:
         self.moved = 0
         self.tail_dead = 0
 
+    def begin(self, dimensions: int) -> None:
+        """Vectors of this size come from now on; there are none yet."""
+        with self.lock:
+            self.dimensions = dimensions
+            self.tail = ExactTail(dimensions)
+
     @property
     def nbytes(self) -> int:
         return self.table.nbytes + self.tail.nbytes + (self.graph.nbytes if self.graph is not None else 0)
@@ -54,6 +60,17 @@ class Contents:
             scores[deep] = dots(numbers[deep], query)
             scores[~deep] = self.tail.dots(numbers[~deep] - self.moved, query)
         return scores if self.table.single else np.maximum.reduceat(scores, starts)
+
+    def take(self, rows: Rows) -> Matrix:
+        """The first vector of rows that are there."""
+        numbers = self.table.first(rows)
+        if self.graph is None:
+            return self.tail.take(numbers)
+        taken = np.empty((len(numbers), self.dimensions), np.float32)
+        deep = numbers < self.moved
+        taken[deep] = self.graph.take(numbers[deep])
+        taken[~deep] = self.tail.take(numbers[~deep] - self.moved)
+        return taken
 
     def _deep_dots(self, numbers: NDArray[np.int32], query: Matrix) -> Scores:
         assert self.graph is not None

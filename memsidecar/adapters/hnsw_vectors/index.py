@@ -59,6 +59,9 @@ class HnswVectorIndex:
         return self._maintaining is None and self._upkeep.due
 
     def add(self, row: int, vectors: Matrix) -> None:
+        if not self._dimensions and vectors.ndim == 2:
+            self._dimensions = vectors.shape[1]
+            self._contents.begin(self._dimensions)
         vectors = checked_vectors(vectors, self._dimensions)
         if row < 0 or row in self._contents.table:
             raise ValueError(f"row {row} is negative or there already")
@@ -72,6 +75,8 @@ class HnswVectorIndex:
                 self._contents.remove(row)
 
     def search(self, query: Matrix, k: int, allowed: NDArray[np.bool_] | None = None) -> tuple[Rows, Scores]:
+        if not self._dimensions:
+            return nothing()
         query = checked_query(query, self._dimensions)
         with self._lock:
             contents = self._contents
@@ -138,6 +143,8 @@ class HnswVectorIndex:
         return None
 
     def score(self, query: Matrix, rows: Rows) -> Scores:
+        if not self._dimensions:
+            return np.full(len(rows), -1.0, np.float32)
         query = checked_query(query, self._dimensions)
         with self._lock:
             known = self._contents.table.known(rows)
@@ -146,6 +153,13 @@ class HnswVectorIndex:
             scores = np.full(len(rows), -1.0, np.float32)
             scores[known] = self._contents.exact(query, rows[known], quick=True)
             return scores
+
+    def take(self, rows: Rows) -> Matrix:
+        with self._lock:
+            taken = np.zeros((len(rows), self._dimensions), np.float32)
+            known = self._contents.table.known(rows)
+            taken[known] = self._contents.take(rows[known])
+            return taken
 
     async def maintain(self) -> None:
         while self._maintaining is not None:

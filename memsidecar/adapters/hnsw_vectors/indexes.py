@@ -24,11 +24,13 @@ class HnswVectorIndexes:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="vectors")
 
     def create(self, dimensions: int) -> HnswVectorIndex:
-        if dimensions < 1:
+        if dimensions < 0:
             raise ValueError("an index has at least one dimension")
         return HnswVectorIndex(Contents(dimensions), self._settings, self._threads)
 
     async def load(self, folder: Path, dimensions: int, mark: int = 0) -> HnswVectorIndex | None:
+        if not dimensions:
+            return None
         read = partial(read_snapshot, folder, dimensions, mark, self._settings.build_threads)
         contents = await asyncio.get_running_loop().run_in_executor(self._threads, read)
         return None if contents is None else HnswVectorIndex(contents, self._settings, self._threads)

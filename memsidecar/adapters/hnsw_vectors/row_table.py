@@ -100,6 +100,10 @@ class RowTable:
             return self._first[rows], starts
         return (np.repeat(self._first[rows] - starts, count) + np.arange(count.sum())).astype(np.int32), starts
 
+    def first(self, rows: Rows) -> Ids:
+        """The number of the first vector of rows that are all there."""
+        return self._first[rows]
+
     def mask(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """`allowed` stretched over every row; its last entry is False, which is what an owner of -1 picks."""
         mask = np.zeros(len(self._count) + 1, np.bool_)

@@ -25,11 +25,9 @@ def checked_vectors(vectors: Matrix, dimensions: int) -> Matrix:
     """The vectors as they are. Raises ValueError unless they are finite unit vectors, float32 (n >= 1, dimensions)."""
     if vectors.dtype != np.float32 or vectors.ndim != 2 or vectors.shape[1] != dimensions or not len(vectors):
         raise ValueError(f"vectors are float32 (n >= 1, {dimensions}), not {vectors.dtype} {vectors.shape}")
-    if len(vectors) == 1:
-        right = _LEAST < vectors[0].dot(vectors[0]) < _MOST
-    else:
-        squared = np.einsum("ij,ij->i", vectors, vectors)
-        right = bool(((squared > _LEAST) & (squared < _MOST)).all())
+    # Not `dot`: it lets another thread have the interpreter each time, and waits to have it back.
+    squared = np.einsum("ij,ij->i", vectors, vectors)
+    right = _LEAST < squared[0] < _MOST if len(vectors) == 1 else ((squared > _LEAST) & (squared < _MOST)).all()
     if not right:
         raise ValueError("vectors are finite and of unit length")
     return vectors

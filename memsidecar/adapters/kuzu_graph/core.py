@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _UPDATES = 1_500
 # What kuzu has not checkpointed is applied again from the ledger after an unclean end: so many entries, or this part of
 # the graph once that is more, since the price of a checkpoint there grows with the file.
-_REPLAY_LEAST = 2_000
+_REPLAY_LEAST = 10_000
 _REPLAY_PART = 20
 _WAL_LEAST = 8 << 20
 # So does the log in bytes.

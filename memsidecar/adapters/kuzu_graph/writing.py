@@ -6,6 +6,7 @@ properties. So everything that can fail (look-ups, deletes, creates, links, the 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -16,11 +17,16 @@ from memsidecar.adapters.kuzu_graph.schema import COLUMNS, KINDS, RELATIONS, TAB
 from memsidecar.domain.fold import edges_of
 from memsidecar.domain.memory import Kind
 
-_ROWS = 1_000
+# Rows of one statement: planning one takes 1 to 3 ms.
+_ROWS = 2_000
 _KNOWN = 100_000
 # Up to so many edges, finding each by its two keys is cheaper than the pass over all edges that UNWIND is planned as.
 _UNLINKED_SINGLY = 200
 _ANY_RELATION = "|".join(RELATIONS)
+
+# A statement for many rows begins with this, and says `r.name` for a row's value.
+_EACH_ROW = "UNWIND range(1, $n) AS i"
+_VALUE = re.compile(r"\br\.(\w+)")
 
 # (source key, relation, target key)
 _Arc = tuple[str, str, str]
@@ -80,7 +86,7 @@ class Writer:
             found = f"MATCH (n:{TABLES[kind]}"
             self._each(
                 f"{found} {{key: $key}}) DETACH DELETE n",
-                f"UNWIND $rows AS r WITH r.key AS k {found}) WHERE n.key = k DETACH DELETE n",
+                f"{_EACH_ROW} WITH r.key AS k {found}) WHERE n.key = k DETACH DELETE n",
                 rows,
             )
         return sum(map(len, by_kind.values()))
@@ -115,7 +121,7 @@ class Writer:
         ]
         self._each(
             "CREATE (:User {key: $key, namespace: $namespace, id: $id})",
-            "UNWIND $rows AS r CREATE (:User {key: r.key, namespace: r.namespace, id: r.id})",
+            f"{_EACH_ROW} CREATE (:User {{key: r.key, namespace: r.namespace, id: r.id}})",
             rows,
         )
         self._known.users |= dict.fromkeys(unseen)
@@ -144,7 +150,7 @@ class Writer:
             # Written with WITH and WHERE, kuzu joins by hash; with keys inside MATCH it multiplies both tables.
             self._each(
                 f"MATCH (a:{a} {{key: $a}}), (b:{b} {{key: $b}}) {create}",
-                f"UNWIND $rows AS r WITH r.a AS x, r.b AS y MATCH (a:{a}) WHERE a.key = x "
+                f"{_EACH_ROW} WITH r.a AS x, r.b AS y MATCH (a:{a}) WHERE a.key = x "
                 f"WITH a, y MATCH (b:{b}) WHERE b.key = y {create}",
                 rows,
             )
@@ -171,7 +177,7 @@ class Writer:
             a, b = TABLES[source_kind], TABLES[target_kind]
             self._each(
                 f"MATCH (a:{a} {{key: $a}})-[e:{relation}]->(b:{b} {{key: $b}}) DELETE e",
-                f"UNWIND $rows AS r WITH r.a AS x, r.b AS y MATCH (a:{a}) WHERE a.key = x "
+                f"{_EACH_ROW} WITH r.a AS x, r.b AS y MATCH (a:{a}) WHERE a.key = x "
                 f"WITH a, y MATCH (a)-[e:{relation}]->(b:{b}) WHERE b.key = y DELETE e",
                 rows,
                 _UNLINKED_SINGLY,
@@ -195,7 +201,7 @@ class Writer:
                 self._link.prepared(one, row)
             return
         for at in range(0, len(rows), _ROWS):
-            self._link.run(many, {"rows": list(rows[at : at + _ROWS])})
+            self._link.run(*_bound(many, rows[at : at + _ROWS]))
 
 
 def _create_one(kind: Kind) -> str:
@@ -206,7 +212,7 @@ def _create_one(kind: Kind) -> str:
 def _create_many(kind: Kind) -> str:
     columns = ", ".join(f"{name}: r.{name}" for name in ("key", *COLUMNS[kind]))
     return (
-        "UNWIND $rows AS r WITH r, r.partition AS p MATCH (u:User) WHERE u.key = p "
+        f"{_EACH_ROW} WITH i, r.partition AS p MATCH (u:User) WHERE u.key = p "
         f"CREATE (u)-[:OWNS]->(n:{TABLES[kind]} {{{columns}}})"
     )
 
@@ -219,4 +225,29 @@ def _set_one(kind: Kind) -> str:
 
 def _set_many(kind: Kind) -> str:
     columns = ", ".join(f"n.{name} = r.{name}" for name in COLUMNS[kind])
-    return f"UNWIND $rows AS r WITH r, r.key AS k MATCH (n:{TABLES[kind]}) WHERE n.key = k SET {columns}"
+    return f"{_EACH_ROW} WITH i, r.key AS k MATCH (n:{TABLES[kind]}) WHERE n.key = k SET {columns}"
+
+
+def _bound(many: str, rows: Sequence[Parameters]) -> tuple[str, Parameters]:
+    """The statement and its parameters: a list for each column, or the value that all rows share.
+
+    kuzu converts a list of maps value by value, twice, and copies each map: 43 instead of 8 microseconds a memory.
+    """
+    parameters: Parameters = {"n": len(rows)}
+    shared = set()
+    for name in rows[0]:
+        column = [row[name] for row in rows]
+        if column.count(column[0]) == len(column):
+            shared.add(name)
+            parameters[name] = column[0]
+        else:
+            parameters[name] = column
+    used = set()
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        used.add(name)
+        return f"${name}" if name in shared else f"${name}[i]"
+
+    text = _VALUE.sub(value, many)
+    return text, {name: parameters[name] for name in ("n", *used)}

@@ -70,11 +70,13 @@ class OpenAIEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Raises ModelUnavailable until `load` has asked the server, if neither the settings nor the model's name
-        tells the size."""
+        """0 until the server's first answer, if neither the settings nor the model's name tells the size."""
+        return self._dimensions or 0
+
+    def expect(self, dimensions: int) -> None:
+        """Take no other size from the server: that of vectors which are stored already."""
         if self._dimensions is None:
-            raise ModelUnavailable(self.model, "has not told its dimensions yet; set embedding.dimensions")
-        return self._dimensions
+            self._dimensions = dimensions
 
     @property
     def max_chars(self) -> int:

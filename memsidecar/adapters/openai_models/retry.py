@@ -22,17 +22,20 @@ def wait_before(attempt: int, failure: openai.APIError, settings: OpenAISettings
     return jitter() * min(settings.max_wait, settings.backoff * 2.0 ** (attempt - 2))
 
 
-def problem_of(failure: openai.APIError) -> str:
-    """What to tell the caller. Never the server's words: they may quote the text, or a part of the key."""
+def problem_of(failure: openai.APIError, section: str = "embedding") -> str:
+    """What to tell the caller. Never the server's words: they may quote the text, or a part of the key.
+
+    `section` is that of the configuration to look into.
+    """
     if isinstance(failure, openai.APITimeoutError):
         return "does not answer in time"
     if isinstance(failure, openai.APIConnectionError):
         return "cannot be reached"
     if isinstance(failure, openai.APIStatusError):
         if failure.status_code in (401, 403):
-            return f"refuses the API key (HTTP {failure.status_code}); check embedding.api_key"
+            return f"refuses the API key (HTTP {failure.status_code}); check {section}.api_key"
         if failure.status_code == 404:
-            return "does not know the model or the path (HTTP 404); check embedding.model and embedding.base_url"
+            return f"does not know the model or the path (HTTP 404); check {section}.model and {section}.base_url"
         if failure.status_code == 429:
             return "asks for fewer requests (HTTP 429)"
         return f"refuses (HTTP {failure.status_code})"

@@ -29,7 +29,7 @@ from memsidecar.ports.snapshots import Arrays
 _log = logging.getLogger(__name__)
 
 # Raised when the arrays' layout or the tokens in them change: older snapshots are then ignored, and replaced.
-FORMAT = 2
+FORMAT = 4
 
 
 class SnapshotFiles:

@@ -20,6 +20,11 @@ from memsidecar.domain.errors import InvalidField, StoreFull, StoreUnavailable
 
 Argument = str | bytes | int
 
+# After a call that got no answer in time, the next one waits for this part of the time, and each further one longer:
+# all four attempts of a client fit into its ten seconds, and it learns why.
+_FIRST_PATIENCE = 0.1
+_PATIENCE_GROWS = 1.5
+
 _SESSION_SCRIPTS = ("create", "update", "end", "delete", "append", "messages", "pinned", "get_scratch")
 _SCRATCH_SCRIPTS = ("set_scratch", "list_scratch", "delete_scratch")
 _INDEX_SCRIPTS = ("index_add", "index_review", "index_remove")
@@ -40,10 +45,10 @@ class Server:
     """Runs scripts and commands. Raises StoreUnavailable or StoreFull, never what the driver raises."""
 
     def __init__(self, client: _Client, settings: RedisSettings) -> None:
-        self._client = client
+        self._client, self._explain = client, settings.explain
         # A cluster's pool raises at once when a node has no free connection; so no more calls than that are let in.
         self._places = asyncio.Semaphore(settings.max_connections)
-        self._timeout_s = settings.timeout_s
+        self._timeout_s = self._patience_s = settings.timeout_s
         self._scripts = _load_scripts()
 
     @classmethod
@@ -75,24 +80,39 @@ class Server:
         return answers
 
     async def close(self) -> None:
-        with _translated():
+        with self._translated():
             await self._client.aclose()
 
     async def _call(self, action: Any, repeatable: bool) -> Any:
-        with _translated():
-            async with asyncio.timeout(self._timeout_s):
-                await self._places.acquire()
+        with self._translated():
             try:
-                try:
-                    async with asyncio.timeout(self._timeout_s):
-                        return await action()
-                except (driver.ConnectionError, driver.TimeoutError, driver.ClusterError, OSError):
-                    if not repeatable:
-                        raise
-                async with asyncio.timeout(self._timeout_s):
-                    return await action()
-            finally:
-                self._places.release()
+                async with asyncio.timeout(self._patience_s), self._places:
+                    answer = await self._attempt(action, repeatable)
+            except TimeoutError:
+                # A server that hangs: what is asked next, often the same again, need not wait as long. Longer each
+                # time, because one that is only slow must get its answers through.
+                first = self._patience_s == self._timeout_s
+                shorter = self._timeout_s * _FIRST_PATIENCE if first else self._patience_s * _PATIENCE_GROWS
+                self._patience_s = min(self._timeout_s, shorter)
+                raise
+            self._patience_s = self._timeout_s
+            return answer
+
+    @staticmethod
+    async def _attempt(action: Any, repeatable: bool) -> Any:
+        try:
+            return await action()
+        except (driver.ConnectionError, driver.TimeoutError, driver.ClusterError, OSError):
+            if not repeatable:
+                raise
+        return await action()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (driver.RedisError, driver.RedisClusterException, OSError) as error:
+            raise _translate(error, self._explain() or "does not answer") from error
 
     async def _evaluate(self, source: str, sha: str, args: tuple[Argument, ...]) -> Any:
         try:
@@ -156,15 +176,7 @@ def _host(url: str) -> str:
         return ""
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (driver.RedisError, driver.RedisClusterException, OSError) as error:
-        raise _translate(error) from error
-
-
-def _translate(error: BaseException) -> StoreFull | StoreUnavailable:
+def _translate(error: BaseException, problem: str) -> StoreFull | StoreUnavailable:
     # A refused login comes wrapped in a ConnectionError. Servers before 7 wrap what goes wrong inside a script in a
     # text of their own, so the beginning of it does not tell.
     causes = list(_causes(error))
@@ -177,7 +189,7 @@ def _translate(error: BaseException) -> StoreFull | StoreUnavailable:
         return StoreFull("sessions")
     if isinstance(error, driver.ResponseError):
         return StoreUnavailable("sessions", "answers with an error")
-    return StoreUnavailable("sessions")
+    return StoreUnavailable("sessions", problem)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -17,9 +18,12 @@ class RedisSettings:
     cluster: bool = False
     ca_file: str = ""
     """PEM file with the authorities that may sign the server's certificate; empty means those of the system."""
+    explain: Callable[[], str] = field(default=str, repr=False)
+    """Why the server does not answer, when somebody knows; empty when nobody does."""
     max_connections: int = 32
     timeout_s: float = 5.0
-    """For a free connection, for connecting, and for each answer."""
+    """For one call as a whole: a free connection, connecting, the answer, and one more attempt when the line breaks.
+    Half of what a client waits for by default."""
     max_messages: int = 10_000
     """A longer transcript loses its oldest messages; pinned ones and the system prompt stay in reach of windows."""
     max_pinned: int = 256

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -33,6 +34,9 @@ from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Sessi
 from memsidecar.ports.sessions import Appended, SessionChange, SessionKey
 
 _Answer = list[Any]  # `list` is a method in the class below
+# Messages decoded, and bytes encoded, before others get a turn on the event loop: a millisecond.
+_AT_ONCE = 64
+_BYTES_AT_ONCE = 128 * 1024
 
 
 class RedisSessions:
@@ -104,7 +108,12 @@ class RedisSessions:
             raise InvalidField("messages", "must hold at least one message")
         args = _once(now, "append", request_id, digest)
         args += (_or_empty(expected_last_seq), self._settings.max_messages, self._settings.max_pinned)
-        args += (encode_message(message, f"messages[{at}]") for at, message in enumerate(messages))
+        size = 0
+        for at, message in enumerate(messages):
+            args.append(encoded := encode_message(message, f"messages[{at}]"))
+            if (size := size + len(encoded)) > _BYTES_AT_ONCE:
+                size = 0
+                await asyncio.sleep(0)
         last, state = await self._write("append", key, args, request_id, expected_last_seq)
         seqs = range(int(last) + 1, int(last) + 1 + len(messages))
         tokens = sum(max(0, message.token_count) for message in messages)
@@ -127,7 +136,11 @@ class RedisSessions:
             raise InvalidField("entries", "must not name a key twice")
         args = _once(now, "set_scratch", request_id, digest)
         args += (self._settings.max_scratch_entries, self._settings.max_scratch_bytes)
+        size = 0
         for at, write in enumerate(writes):
+            if (size := size + len(write.value)) > _BYTES_AT_ONCE:
+                size = 0
+                await asyncio.sleep(0)
             args += (utf8(write.key, f"entries[{at}].key"), _or_empty(write.expected_version))
             args += (_or_empty(write.expires_at), utf8(write.value, f"entries[{at}].value"))
         answer = await self._write("set_scratch", key, args, request_id)
@@ -151,9 +164,12 @@ class RedisSessions:
         names = sorted(name for name in stored if name.startswith(start) and (not after or name > beyond))
         return tuple(decode_scratch(name.decode(), stored[name]) for name in names[: max(0, limit)])
 
-    async def delete_scratch(self, key: SessionKey, keys: Sequence[str], now: int) -> int:
-        args: Sequence[Argument] = [now, *(utf8(name, "keys") for name in keys)]
-        return int((await self._run("delete_scratch", key, args, False))[0])
+    async def delete_scratch(
+        self, key: SessionKey, keys: Sequence[str], now: int, request_id: str, digest: bytes
+    ) -> int:
+        args = _once(now, "delete_scratch", request_id, digest)
+        args += (utf8(name, "keys") for name in keys)
+        return int((await self._write("delete_scratch", key, args, request_id))[0])
 
     async def check(self) -> None:
         await self._server.command("PING")
@@ -166,7 +182,12 @@ class RedisSessions:
             await self.get(key)
             return ()
         first, stored = await self._read("messages", key, (limit, after))
-        return tuple(decode_message(message, seq) for seq, message in enumerate(stored, int(first)))
+        messages: list[Message] = []
+        for start in range(0, len(stored), _AT_ONCE):
+            seqs = range(int(first) + start, int(first) + len(stored))
+            messages += (decode_message(m, seq) for m, seq in zip(stored[start : start + _AT_ONCE], seqs, strict=False))
+            await asyncio.sleep(0)
+        return tuple(messages)
 
     async def _read(self, script: str, key: SessionKey, args: Sequence[Argument]) -> _Answer:
         return await self._run(script, key, args, True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
-from memsidecar.domain.errors import SidecarError, StoreFull, StoreUnavailable
+from memsidecar.domain.errors import SidecarError, StoreFull, StoreUnavailable, StoreUnusable
 
 _STORE = "ledger"
 # Growing the shared-memory file is the one write whose lack of space SQLite does not report as SQLITE_FULL.
@@ -12,7 +13,7 @@ _FULL = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
 _CORRUPT = frozenset({"SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_CORRUPT_SEQUENCE", "SQLITE_CORRUPT_VTAB"})
 
 
-class NewerFormat(StoreUnavailable):
+class NewerFormat(StoreUnusable):
     """The file was written by a later release."""
 
     def __init__(self, found: int, known: int) -> None:
@@ -48,12 +49,26 @@ def translated(error: sqlite3.Error) -> SidecarError:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreUnavailable(_STORE, "is locked by another program")
     if name in _CORRUPT:
-        return StoreUnavailable(_STORE, "is damaged; run `memsidecar verify`")
+        return StoreUnusable(_STORE, "is damaged; run `memsidecar verify`")
     if name == "SQLITE_NOTADB":
-        return StoreUnavailable(_STORE, "is not a ledger file; it was left as it is")
+        return StoreUnusable(_STORE, "is not a ledger file; it was left as it is")
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StoreUnavailable(_STORE, "cannot be opened for writing; check the data directory's permissions")
     return StoreUnavailable(_STORE)
+
+
+def not_opened(error: sqlite3.Error, path: Path) -> SidecarError:
+    """The same for a file that cannot be opened: with its path and what to do about it."""
+    name = _name(error)
+    if name not in _CORRUPT and name != "SQLITE_NOTADB":
+        return translated(error)
+    what = "does not begin as a ledger does" if name == "SQLITE_NOTADB" else "is damaged inside"
+    return StoreUnusable(
+        _STORE,
+        f"cannot be opened: {path} {what}, and was left as it is. It is the one copy of the memories and cannot be "
+        "rebuilt: put back the newest backup of the directory; without one, move the file away to begin with an empty "
+        "memory, and keep it",
+    )
 
 
 def _name(error: sqlite3.Error) -> str:

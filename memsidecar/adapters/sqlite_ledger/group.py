@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from memsidecar.adapters.sqlite_ledger import chain
+from memsidecar.adapters.sqlite_ledger.deletions import deletions_of, write_deletions
 from memsidecar.adapters.sqlite_ledger.heads import Heads, Place
 from memsidecar.adapters.sqlite_ledger.vectors import NewVectors, Owner, vectors_of, write_vectors
 from memsidecar.domain.events import Entry, MemoryPurged, subject_of
@@ -41,6 +42,7 @@ class Group:
         self._purges: list[_Row] = []
         # The last word of the group counts.
         self._vectors: dict[Owner, NewVectors | None] = {}
+        self._deletions: dict[Owner, int | None] = {}
 
     @property
     def erases(self) -> bool:
@@ -68,6 +70,7 @@ class Group:
         # From here on nothing can fail.
         self._requests += requests
         self._vectors.update(vectors)
+        self._deletions.update(deletions_of(before.id, entries))
         self._events += events
         self._purges += [
             (before.id, entry.subject, entry.revision) for entry in entries if isinstance(entry.event, MemoryPurged)
@@ -92,6 +95,8 @@ class Group:
             many(_ERASE, self._purges)
         if self._vectors:
             write_vectors(self._connection, self._heads, self._vectors)
+        if self._deletions:
+            write_deletions(self._connection, self._deletions)
         if self._requests:
             many(_INSERT_REQUEST, self._requests)
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from memsidecar.adapters.sqlite_ledger import lookups, reading, verification
+from memsidecar.adapters.sqlite_ledger import deletions, lookups, reading, verification
 from memsidecar.adapters.sqlite_ledger.failures import closed
 from memsidecar.adapters.sqlite_ledger.readers import Readers
 from memsidecar.adapters.sqlite_ledger.schema import FILE_NAME
 from memsidecar.adapters.sqlite_ledger.writer import Writer
 from memsidecar.domain.events import Entry
 from memsidecar.domain.scope import Partition
-from memsidecar.ports.ledger import Append, Damage, EventCodec, Head, Request, StoredVectors
+from memsidecar.ports.ledger import Append, Damage, DuePurge, EventCodec, Head, Request, StoredVectors
 
 _T = TypeVar("_T")
 
@@ -70,6 +70,12 @@ class SqliteLedger:
 
     async def vectors_of(self, partition: Partition, memory_ids: Sequence[str], model: str) -> Sequence[StoredVectors]:
         return await self._read(lambda db: lookups.vectors_of(db, partition, memory_ids, model))
+
+    async def due_purges(self, at: int, after: DuePurge | None, limit: int) -> Sequence[DuePurge]:
+        return await self._read(lambda db: deletions.due_purges(db, at, after, limit))
+
+    async def dimensions(self, model: str) -> int | None:
+        return await self._read(lambda db: lookups.dimensions(db, model))
 
     async def partitions(self, after: Partition | None, limit: int) -> Sequence[Partition]:
         return await self._read(lambda db: lookups.partitions(db, after, limit))

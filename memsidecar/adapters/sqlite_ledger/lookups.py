@@ -47,6 +47,11 @@ def vectors_of(
     return _stored(connection.execute(_VECTORS_OF, (json.dumps(list(memory_ids)), owned_by, model)), partition)
 
 
+def dimensions(connection: sqlite3.Connection, model: str) -> int | None:
+    row = connection.execute("SELECT dimensions FROM embedding WHERE model = ? LIMIT 1", (model,)).fetchone()
+    return None if row is None else int(row[0])
+
+
 def find_request(connection: sqlite3.Connection, partition: Partition, request_id: str) -> Request | None:
     row = connection.execute(
         "SELECT digest, answer FROM request WHERE request_id = ? AND partition = "

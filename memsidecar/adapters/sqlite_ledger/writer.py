@@ -12,8 +12,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
+from memsidecar.adapters.sqlite_ledger.deletions import ensure_table
 from memsidecar.adapters.sqlite_ledger.delivery import Outcome, deliver
-from memsidecar.adapters.sqlite_ledger.failures import is_about_the_store, translated
+from memsidecar.adapters.sqlite_ledger.failures import is_about_the_store, not_opened, translated
 from memsidecar.adapters.sqlite_ledger.group import Group
 from memsidecar.adapters.sqlite_ledger.heads import Heads
 from memsidecar.adapters.sqlite_ledger.requests import RequestPruning
@@ -73,14 +74,19 @@ class Writer:
     def _run(self) -> None:
         try:
             with closing(open_for_writing(self._path)) as self._connection:
+                ensure_table(self._connection, self._codec)
                 self._heads = Heads(self._connection)
                 self._wal = WriteAheadLog(self._connection)
                 self._wal.erase()  # After a crash the log may still hold what was purged just before.
                 deliver(self._loop, [(self._opened, None)])
                 self._serve()
                 self._wal.truncate()
-        except (SidecarError, sqlite3.Error) as error:
-            deliver(self._loop, [(self._opened, _failure(error))])
+        except SidecarError as error:
+            deliver(self._loop, [(self._opened, error)])
+        except sqlite3.Error as error:
+            failure = not_opened(error, self._path)
+            failure.__cause__ = error
+            deliver(self._loop, [(self._opened, failure)])
         finally:
             deliver(self._loop, [(self._ended, None)])
 

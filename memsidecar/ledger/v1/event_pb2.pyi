@@ -24,6 +24,34 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _Verdict:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _VerdictEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Verdict.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    VERDICT_UNSPECIFIED: _Verdict.ValueType  # 0
+    """Never written."""
+    VERDICT_USED: _Verdict.ValueType  # 1
+    """It helped."""
+    VERDICT_IGNORED: _Verdict.ValueType  # 2
+    """It was not needed."""
+    VERDICT_WRONG: _Verdict.ValueType  # 3
+    """It was not true, or not about what was asked."""
+
+class Verdict(_Verdict, metaclass=_VerdictEnumTypeWrapper):
+    """What an agent did with a memory that it recalled."""
+
+VERDICT_UNSPECIFIED: Verdict.ValueType  # 0
+"""Never written."""
+VERDICT_USED: Verdict.ValueType  # 1
+"""It helped."""
+VERDICT_IGNORED: Verdict.ValueType  # 2
+"""It was not needed."""
+VERDICT_WRONG: Verdict.ValueType  # 3
+"""It was not true, or not about what was asked."""
+global___Verdict = Verdict
+
 class _Change:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -133,6 +161,7 @@ class Event(google.protobuf.message.Message):
     MEMORY_RECORDED_FIELD_NUMBER: builtins.int
     VECTORS_RECORDED_FIELD_NUMBER: builtins.int
     MEMORY_PURGED_FIELD_NUMBER: builtins.int
+    FEEDBACK_GIVEN_FIELD_NUMBER: builtins.int
     @property
     def memory_recorded(self) -> global___MemoryRecorded:
         """A memory's next version."""
@@ -145,16 +174,21 @@ class Event(google.protobuf.message.Message):
     def memory_purged(self) -> global___MemoryPurged:
         """A memory is gone for good."""
 
+    @property
+    def feedback_given(self) -> global___FeedbackGiven:
+        """An agent has judged a memory."""
+
     def __init__(
         self,
         *,
         memory_recorded: global___MemoryRecorded | None = ...,
         vectors_recorded: global___VectorsRecorded | None = ...,
         memory_purged: global___MemoryPurged | None = ...,
+        feedback_given: global___FeedbackGiven | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["event", b"event", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["event", b"event", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["memory_recorded", "vectors_recorded", "memory_purged"] | None: ...
+    def HasField(self, field_name: typing.Literal["event", b"event", "feedback_given", b"feedback_given", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["event", b"event", "feedback_given", b"feedback_given", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["memory_recorded", "vectors_recorded", "memory_purged", "feedback_given"] | None: ...
 
 global___Event = Event
 
@@ -247,6 +281,44 @@ class MemoryPurged(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["actor", b"actor", "memory_id", b"memory_id", "reason", b"reason"]) -> None: ...
 
 global___MemoryPurged = MemoryPurged
+
+@typing.final
+class FeedbackGiven(google.protobuf.message.Message):
+    """An agent has judged a memory that it recalled."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: builtins.int
+    VERDICT_FIELD_NUMBER: builtins.int
+    USED_FIELD_NUMBER: builtins.int
+    IGNORED_FIELD_NUMBER: builtins.int
+    WRONG_FIELD_NUMBER: builtins.int
+    ACTOR_FIELD_NUMBER: builtins.int
+    memory_id: builtins.str
+    """The memory."""
+    verdict: global___Verdict.ValueType
+    """What the agent did with it."""
+    used: builtins.int
+    """How often it was used by now, this time included."""
+    ignored: builtins.int
+    """How often it was ignored by now."""
+    wrong: builtins.int
+    """How often it was wrong by now."""
+    actor: builtins.str
+    """Who said so."""
+    def __init__(
+        self,
+        *,
+        memory_id: builtins.str = ...,
+        verdict: global___Verdict.ValueType = ...,
+        used: builtins.int = ...,
+        ignored: builtins.int = ...,
+        wrong: builtins.int = ...,
+        actor: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actor", b"actor", "ignored", b"ignored", "memory_id", b"memory_id", "used", b"used", "verdict", b"verdict", "wrong", b"wrong"]) -> None: ...
+
+global___FeedbackGiven = FeedbackGiven
 
 @typing.final
 class VectorRef(google.protobuf.message.Message):

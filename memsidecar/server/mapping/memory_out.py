@@ -5,23 +5,29 @@ Messages are filled in place: built apart and then put into their parent they wo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memsidecar.domain.decision import etag_of
 from memsidecar.domain.draft import Outcome
 from memsidecar.domain.events import Entry, MemoryPurged, MemoryRecorded
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Procedure, Provenance
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.usage import NO_USAGE, Usage
 from memsidecar.server.mapping.names import name_of, names_of
 from memsidecar.server.mapping.values import set_struct, set_time, set_value
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_service_pb2, scope_pb2
 
+UsageOf = Callable[[Partition, str], Usage]
+"""How a memory of a partition, by its id, is used."""
 
-def set_memory(target: pb.Memory, memory: Memory, now: int) -> None:
-    """Fill an empty message. `now` decides whether the memory has expired."""
+
+def set_memory(target: pb.Memory, memory: Memory, now: int, usage: Usage = NO_USAGE) -> None:
+    """Fill an empty message. `now` decides whether the memory has expired. A state of the past has no usage."""
     partition = memory.scope.partition
     target.name = name_of(partition, "memories", memory.id)
     set_scope(target.scope, memory.scope)
-    target.state = int(memory.state_at(now))  # type: ignore[assignment]
+    target.state = pb.MemoryState.ValueType(memory.state_at(now))
     _set_body(target, memory.body, partition)
     set_time(target.create_time, memory.created_at)
     set_time(target.update_time, memory.updated_at)
@@ -48,6 +54,16 @@ def set_memory(target: pb.Memory, memory: Memory, now: int) -> None:
     if memory.mentions:
         target.mentions.extend(names_of(partition, memory.mentions))
     target.etag = etag_of(memory)
+    set_usage(target, usage)
+
+
+def set_usage(target: pb.Memory, usage: Usage) -> None:
+    if usage.access_count:
+        target.access_count = usage.access_count
+    if usage.last_access is not None:
+        set_time(target.last_access_time, usage.last_access)
+    if usage.usefulness:
+        target.usefulness = usage.usefulness
 
 
 def set_scope(target: scope_pb2.Scope, scope: Scope) -> None:
@@ -60,9 +76,9 @@ def set_scope(target: scope_pb2.Scope, scope: Scope) -> None:
         target.session = scope.session
 
 
-def set_outcome(target: memory_service_pb2.RememberOutcome, outcome: Outcome, now: int) -> None:
-    target.action = int(outcome.action)  # type: ignore[assignment]
-    set_memory(target.memory, outcome.memory, now)
+def set_outcome(target: memory_service_pb2.RememberOutcome, outcome: Outcome, now: int, usage_of: UsageOf) -> None:
+    target.action = memory_service_pb2.RememberAction.ValueType(outcome.action)
+    set_memory(target.memory, outcome.memory, now, usage_of(outcome.memory.scope.partition, outcome.memory.id))
     target.explanation = outcome.explanation
     target.embedding_pending = outcome.embedding_pending
 
@@ -73,7 +89,7 @@ def set_revision(target: pb.MemoryRevision, entry: Entry, now: int) -> None:
     set_time(target.create_time, entry.recorded_at)
     match entry.event:
         case MemoryRecorded(change=change, memory=memory, actor=actor, reason=reason):
-            target.change = int(change)  # type: ignore[assignment]
+            target.change = pb.MemoryChange.ValueType(change)
             set_memory(target.snapshot, memory, now)
             target.actor, target.reason = actor, reason
         case MemoryPurged(actor=actor, reason=reason):
@@ -130,7 +146,7 @@ def _set_episode(target: pb.Episode, body: Episode, partition: Partition) -> Non
     if body.participants:
         target.participants.extend(names_of(partition, body.participants))
     if body.outcome:
-        target.outcome = int(body.outcome)  # type: ignore[assignment]
+        target.outcome = pb.EpisodeOutcome.ValueType(body.outcome)
     if body.decisions:
         target.decisions.extend(body.decisions)
     if body.lessons:

@@ -1,21 +1,23 @@
-"""Questions in, hits out."""
+"""Hits out."""
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
 from memsidecar.domain import limits
-from memsidecar.domain.memory import Episode, Kind, Memory, State
-from memsidecar.domain.recall import NO_FILTER, Filter, Hit, Question, Recalled, Tier, TierReport
-from memsidecar.domain.revision import parse_revision, revision_token
-from memsidecar.domain.scope import Partition, Scope
-from memsidecar.server.mapping.memory_out import set_memory
-from memsidecar.server.mapping.names import References, name_of
-from memsidecar.server.mapping.values import length, micros_or_none, read_vectors, set_seconds
-from memsidecar.server.validation import Violations
-from memsidecar.v1 import memory_pb2
+from memsidecar.domain.memory import Episode, Memory
+from memsidecar.domain.recall import Hit, MessageHit, Recalled, TierReport, Understanding
+from memsidecar.domain.revision import revision_token
+from memsidecar.domain.scope import Partition
+from memsidecar.domain.usage import Usage
+from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_usage
+from memsidecar.server.mapping.names import name_of, names_of
+from memsidecar.server.mapping.sessions import set_message
+from memsidecar.server.mapping.values import set_seconds, set_time, varint
+from memsidecar.services.turn import Turn
 from memsidecar.v1 import recall_service_pb2 as pb
 
 _EPOCH = date(1970, 1, 1)
@@ -24,91 +26,64 @@ _MICROS_OF_A_DAY = 24 * 3600 * 1_000_000
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
-def read_question(request: pb.RecallRequest | pb.RecallOnceRequest, scope: Scope, violations: Violations) -> Question:
-    query, options = request.query, request.options
-    references = References(scope.partition, violations)
-    embedding = None
-    if query.HasField("embedding"):
-        embedding = read_vectors(query.embedding, "query.embedding", violations)
-    min_revision = None
-    if options.min_revision.token:
-        min_revision = parse_revision(options.min_revision.token, scope.partition)
-        if min_revision is None:
-            violations.add("options.min_revision.token", f"is not a revision of {scope.partition.name}")
-    return Question(
-        scope=scope,
-        text=query.text,
-        embedding=embedding,
-        entities=references.many(query.entities, "query.entities"),
-        time=micros_or_none(query, "time"),
-        tiers=frozenset(map(Tier, options.tiers)),
-        filter=read_filter(options.filter, "options.filter", references) if options.HasField("filter") else NO_FILTER,
-        max_hits=min(options.max_hits or limits.DEFAULT_HITS, limits.MAX_HITS),
-        min_score=options.min_score,
-        soft_deadline=length(options.soft_deadline) / 1_000_000 if options.HasField("soft_deadline") else None,
-        min_revision=min_revision,
-        explain=options.include_explanations,
-        include_shared=options.include_shared,
-    )
-
-
-def read_filter(given: memory_pb2.MemoryFilter, path: str, references: References) -> Filter:
-    return Filter(
-        kinds=frozenset(map(Kind, given.kinds)),
-        states=frozenset(map(State, given.states)),
-        entities=references.many(given.entities, f"{path}.entities"),
-        labels=dict(given.labels),
-        min_created=micros_or_none(given, "min_create_time"),
-        max_created=micros_or_none(given, "max_create_time"),
-        min_said=micros_or_none(given, "min_said_time"),
-        max_said=micros_or_none(given, "max_said_time"),
-        min_importance=given.min_importance if given.HasField("min_importance") else None,
-        min_confidence=given.min_confidence if given.HasField("min_confidence") else None,
-        sessions=frozenset(given.sessions),
-        exclude_sessions=frozenset(given.exclude_sessions),
-    )
-
-
-# Bytes of a message that is kept: 4,096 of them take at most 64 MB, each with its line of text.
+# Bytes of a hit that is kept: as many as are kept take at most 64 MB, usually 5 MB.
 _LARGEST_BUILT = 8_192
 
 
 class Built:
-    """Messages of memories that were recalled before: the same few are recalled again and again, and filling one takes
-    ten times as long as copying it. One goes when its memory leaves the partition, so that a purge leaves nothing."""
+    """Hits of memories that were recalled before, as the bytes of their message without place and score: the same few
+    are recalled again and again, and filling one takes ten times as long as copying it. One goes when its memory leaves
+    the partition, so that a purge leaves nothing, or when it was not recalled for longest."""
 
-    def __init__(self, most: int = 4_096) -> None:
+    def __init__(self, most: int = 8_192) -> None:
         self._most = most
-        self._found: dict[int, tuple[weakref.ref[Memory], memory_pb2.Memory, str]] = {}
+        self._found: dict[int, tuple[weakref.ref[Memory], bytes]] = {}
 
     @property
     def count(self) -> int:
         return len(self._found)
 
-    def put(self, target: pb.Hit, memory: Memory, now: int) -> None:
+    def encoded(self, memory: Memory, now: int) -> bytes:
+        """A `Hit` of the memory and its line of text alone."""
         key = id(memory)
-        found = self._found.get(key)
-        if found is None or found[0]() is not memory:
-            set_memory(target.memory, memory, now)
-            target.text = line(memory)
-            # Whether a memory with an end has expired depends on when it is looked at.
-            small = target.memory.ByteSize() <= _LARGEST_BUILT
-            if small and memory.expires_at is None and len(self._found) < self._most:
-                message = memory_pb2.Memory()
-                message.CopyFrom(target.memory)
-                self._found[key] = (weakref.ref(memory, lambda _: self._found.pop(key, None)), message, target.text)
-            return
-        target.memory.CopyFrom(found[1])
-        target.text = found[2]
+        found = self._found.pop(key, None)
+        if found is not None and found[0]() is memory:
+            self._found[key] = found  # the order is the order of use
+            return found[1]
+        hit = pb.Hit(text=line(memory))
+        set_memory(hit.memory, memory, now)
+        data = hit.SerializeToString()
+        # Whether a memory with an end has expired depends on when it is looked at.
+        if len(data) <= _LARGEST_BUILT and memory.expires_at is None:
+            if len(self._found) >= self._most:
+                del self._found[next(iter(self._found))]
+            self._found[key] = (weakref.ref(memory, lambda _: self._found.pop(key, None)), data)
+        return data
 
 
 _BUILT = Built()
 
 
-def set_hit(target: pb.Hit, hit: Hit, now: int) -> None:
-    _BUILT.put(target, hit.memory, now)
+def set_hit(target: pb.Hit, hit: Hit, now: int, usage: Usage) -> None:
+    target.MergeFromString(_BUILT.encoded(hit.memory, now))
+    _set_place(target, hit, usage)
+
+
+def set_message_hit(target: pb.MessageHit, hit: MessageHit) -> None:
+    set_message(target.message, hit.message)
     target.score = hit.score
-    target.tier = int(hit.tier)  # type: ignore[assignment]
+
+
+def _set_place(target: pb.Hit, hit: Hit, usage: Usage) -> None:
+    """All of a hit that is not its memory's own."""
+    set_usage(target.memory, usage)
+    target.score = hit.score
+    target.confidence = hit.confidence
+    if hit.duplicates:
+        target.duplicates.extend(name_of(partition, "memories", memory) for partition, memory in hit.duplicates)
+    if hit.suspicious:
+        target.suspicious = True
+    target.tier = pb.Tier.ValueType(hit.tier)
     if hit.components or hit.path:
         for part in hit.components:
             target.explanation.components.add(
@@ -119,29 +94,67 @@ def set_hit(target: pb.Hit, hit: Hit, now: int) -> None:
 
 
 def set_report(target: pb.TierReport, report: TierReport) -> None:
-    target.tier = int(report.tier)  # type: ignore[assignment]
-    target.outcome = int(report.outcome)  # type: ignore[assignment]
-    target.hit_count = report.hit_count
+    target.tier = pb.Tier.ValueType(report.tier)
+    target.outcome = pb.TierOutcome.ValueType(report.outcome)
+    if report.hit_count:
+        target.hit_count = report.hit_count
     set_seconds(target.elapsed, report.elapsed)
-    target.message = report.message
+    if report.message:
+        target.message = report.message
 
 
-def once_response(recalled: Recalled, partition: Partition, now: int) -> pb.RecallOnceResponse:
-    """The whole answer. The weakest hits are left out, and the answer is degraded, where it would not fit a message."""
+# Between two writes all recalls answer the same one.
+_token = lru_cache(maxsize=1024)(revision_token)
+_HIT_TAG = bytes((pb.RecallOnceResponse.HITS_FIELD_NUMBER << 3 | 2,))
+
+
+def once_response(recalled: Recalled, partition: Partition) -> pb.RecallOnceResponse:
+    """The answer without its hits."""
     response = pb.RecallOnceResponse(degraded=recalled.degraded, confidence=recalled.confidence)
-    response.revision.token = revision_token(partition, recalled.revision)
+    response.revision.token = _token(partition, recalled.revision)
     for report in recalled.reports:
         set_report(response.tier_reports.add(), report)
+    if recalled.understanding is not None:
+        _set_analysis(response.analysis, recalled.understanding, partition)
+    for message in recalled.messages:
+        set_message_hit(response.messages.add(), message)
+    return response
+
+
+def _set_analysis(target: pb.QueryAnalysis, found: Understanding, partition: Partition) -> None:
+    target.people.extend(found.people)
+    target.entities.extend(names_of(partition, found.entities))
+    if found.start is not None:
+        set_time(target.min_time, found.start)
+    if found.end is not None:
+        set_time(target.max_time, found.end)
+    target.language = found.language
+    target.breadth = found.breadth
+    target.rewritten_text = found.rewritten
+
+
+async def with_hits(response: pb.RecallOnceResponse, hits: Sequence[Hit], now: int, usage_of: UsageOf) -> bytes:
+    """The bytes of the whole answer. The weakest hits are left out, and it is degraded, where it would not fit a
+    message.
+
+    Messages one after the other are one message with the fields of all: so what is kept of a hit need not be parsed,
+    copied and written again each time.
+    """
+    parts: list[bytes] = []
     room = limits.MAX_MESSAGE_BYTES - response.ByteSize() - 1024
-    for hit in recalled.hits:
-        target = response.hits.add()
-        set_hit(target, hit, now)
-        room -= target.ByteSize() + 8
+    turn = Turn()
+    for hit in hits:
+        await turn.give()
+        kept, place = _BUILT.encoded(hit.memory, now), pb.Hit()
+        _set_place(place, hit, usage_of(hit.partition, hit.memory.id))
+        own = place.SerializeToString()
+        size = len(kept) + len(own)
+        room -= size + 8
         if room < 0:
-            del response.hits[-1]
             response.degraded = True
             break
-    return response
+        parts += (_HIT_TAG, varint(size), kept, own)
+    return b"".join((response.SerializeToString(), *parts))
 
 
 def summary_response(recalled: Recalled, partition: Partition) -> pb.RecallResponse:
@@ -153,7 +166,9 @@ def summary_response(recalled: Recalled, partition: Partition) -> pb.RecallRespo
         set_report(summary.tier_reports.add(), report)
     summary.degraded = recalled.degraded
     summary.confidence = recalled.confidence
-    summary.revision.token = revision_token(partition, recalled.revision)
+    summary.revision.token = _token(partition, recalled.revision)
+    if recalled.understanding is not None:
+        _set_analysis(summary.analysis, recalled.understanding, partition)
     return response
 
 

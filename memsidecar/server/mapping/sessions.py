@@ -73,7 +73,7 @@ def read_messages(messages: Iterable[pb.Message]) -> list[Message]:
 
 def set_message(target: pb.Message, message: Message) -> None:
     target.seq = message.seq
-    target.role = int(message.role)  # type: ignore[assignment]
+    target.role = pb.MessageRole.ValueType(message.role)
     target.text = message.text
     set_time(target.create_time, message.created_at)
     target.token_count = message.token_count

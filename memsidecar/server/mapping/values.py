@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.struct_pb2 import NULL_VALUE, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
+from numpy.typing import NDArray
 
 from memsidecar.domain.events import Vectors
 from memsidecar.server.validation import Violations
 from memsidecar.v1 import memory_pb2
 
 Json: TypeAlias = bool | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+
+_VALUES_TAG = memory_pb2.Embedding.VALUES_FIELD_NUMBER << 3 | 2
 
 # Above this a double no longer holds every integer, and writing one as an integer would pretend that it does.
 _EXACT = 2**53
@@ -41,7 +45,10 @@ def length(duration: Duration) -> int:
 
 
 def set_seconds(target: Duration, seconds: float) -> None:
-    target.seconds, nanos = divmod(max(0, int(seconds * 1_000_000_000)), 1_000_000_000)
+    if seconds <= 0:
+        target.SetInParent()
+        return
+    target.seconds, nanos = divmod(int(seconds * 1_000_000_000), 1_000_000_000)
     target.nanos = nanos
 
 
@@ -65,13 +72,39 @@ def set_value(target: Value, text: str) -> None:
 
 def read_vectors(embedding: memory_pb2.Embedding, path: str, violations: Violations) -> Vectors | None:
     """One row of unit length, or a violation of `path`."""
-    numbers = np.array(embedding.values, dtype=np.float64)
+    numbers = _numbers(embedding).astype(np.float64)
     # In float64 the squares of any float32 numbers have a finite sum, so this finds just NaN, infinity and zero.
-    norm = float(np.sqrt(numbers @ numbers))
-    if not 0.0 < norm < np.inf:
+    # Not `@`: it lets another thread have the interpreter each time, and waits to have it back.
+    squared = float(np.add.reduce(numbers * numbers))
+    if not 0.0 < squared < math.inf:
         violations.add(f"{path}.values", "must be finite numbers that are not all 0")
         return None
-    return Vectors(embedding.model, (numbers / norm).astype(np.float32).reshape(1, -1))
+    numbers /= math.sqrt(squared)
+    return Vectors(embedding.model, numbers.astype(np.float32).reshape(1, -1))
+
+
+def _numbers(embedding: memory_pb2.Embedding) -> NDArray[np.float32]:
+    """The numbers straight from the message's bytes, where they stand as the machine has them: through a list each
+    would be an object."""
+    count = len(embedding.values)
+    data = embedding.SerializeToString()
+    head = bytes((_VALUES_TAG, *varint(4 * count)))
+    if data.startswith(head):
+        return np.frombuffer(data, "<f4", count, len(head))
+    return np.array(embedding.values, dtype=np.float32)
+
+
+def varint(number: int) -> bytes:
+    """A length as protobuf writes it."""
+    if number < 0x80:
+        return bytes((number,))
+    if number < 0x4000:
+        return bytes((number & 0x7F | 0x80, number >> 7))
+    parts = []
+    while number > 0x7F:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*parts, number))
 
 
 def _object(struct: Struct) -> dict[str, Json]:
@@ -103,7 +136,7 @@ def _set_object(target: Struct, fields: Mapping[str, Json]) -> None:
 def _set_plain(target: Value, item: Json) -> None:
     match item:
         case None:
-            target.null_value = 0  # type: ignore[assignment]
+            target.null_value = NULL_VALUE
         case bool():
             target.bool_value = item
         case int() | float():

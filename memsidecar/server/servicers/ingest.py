@@ -6,21 +6,21 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Final, TypeAlias
 
 from memsidecar.domain import limits
 from memsidecar.domain.draft import Draft, Outcome, Request
-from memsidecar.domain.errors import InvalidField, ProtocolViolation, SidecarError
+from memsidecar.domain.errors import InvalidField, ProtocolViolation, SidecarError, StreamIdle
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.memory_in import read_item
-from memsidecar.server.mapping.memory_out import set_outcome
+from memsidecar.server.mapping.memory_out import UsageOf, set_outcome
 from memsidecar.server.mapping.names import read_scope
-from memsidecar.server.servicers.writes import request_of
+from memsidecar.server.servicers.writes import hashed, large_request_of, request_of
 from memsidecar.server.status import item_error
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.remember import Remember, Wait
+from memsidecar.services.turn import Turn
 from memsidecar.v1 import memory_service_pb2 as pb
 
 _MAX_FAILURES: Final = 100
@@ -36,10 +36,19 @@ _Inbox: TypeAlias = asyncio.Queue[pb.StreamRememberRequest | Exception | None]
 class Ingest:
     """The three ways to remember."""
 
-    def __init__(self, remember: Remember, default_namespace: str, now: Callable[[], int]) -> None:
-        self._remember = remember
+    def __init__(
+        self,
+        remember: Remember,
+        usage_of: UsageOf,
+        default_namespace: str,
+        now: Callable[[], int],
+        stream_idle: float,
+    ) -> None:
+        """`stream_idle`: seconds that a stream may wait for its client's next message."""
+        self._remember, self._usage_of = remember, usage_of
         self._default_namespace = default_namespace
         self._now = now
+        self._stream_idle = stream_idle
 
     async def one(self, request: pb.RememberRequest) -> pb.RememberResponse:
         violations = Violations(check(request))
@@ -48,25 +57,31 @@ class Ingest:
         now = self._now()
         draft = read_item(request.item, "item", scope, dict(request.options.labels), now, violations)
         violations.raise_any()
-        remembered = await self._remember(scope, (draft,), _wait(request.options), request_of(request, scope.agent))
+        once = await large_request_of(request, scope.agent)
+        remembered = await self._remember(scope, (draft,), _wait(request.options), once)
         response = pb.RememberResponse()
         for outcome in remembered.outcomes:
             if isinstance(outcome, SidecarError):
                 raise outcome
-            set_outcome(response.outcomes.add(), outcome, now)
+            set_outcome(response.outcomes.add(), outcome, now, self._usage_of)
         response.revision.token = revision_token(scope.partition, remembered.revision)
         return response
 
     async def batch(self, request: pb.BatchRememberRequest) -> pb.BatchRememberResponse:
+        # gRPC has just parsed up to 4 MiB.
+        await asyncio.sleep(0)
         Violations(check(request)).raise_any()
         scope = read_scope(request.scope, self._default_namespace)
-        chunk = self._chunk(request.items, "items", scope, request.options)
-        revision = await self._commit(chunk, scope, request.options, request_of(request, scope.agent))
+        chunk = await self._chunk(request.items, "items", scope, request.options)
+        once = await large_request_of(request, scope.agent)
+        revision = await self._commit(chunk, scope, request.options, once)
         response, now = pb.BatchRememberResponse(), self._now()
         room = limits.MAX_MESSAGE_BYTES - _RESERVE
+        turn = Turn()
         for index, result in enumerate(chunk.results):
+            await turn.give()
             target = response.results.add(index=index)
-            _set_result(target, result, now)
+            _set_result(target, result, now, self._usage_of)
             room -= target.ByteSize() + 8
             if room < 0:
                 for outcome in target.outcomes:
@@ -89,28 +104,45 @@ class Ingest:
             await asyncio.gather(reader, return_exceptions=True)
 
     async def _ingest(self, inbox: _Inbox) -> pb.StreamRememberResponse:
-        start = (await _next(inbox, "start")).start
+        start = (await self._next(inbox, "start")).start
         Violations(check(start, "start")).raise_any()
         scope = read_scope(start.scope, self._default_namespace)
         opened = request_of(start, scope.agent)
         response, number, revision = pb.StreamRememberResponse(), 0, None
-        while (message := await _next(inbox, "items", "finish")).HasField("items"):
+        while (message := await self._next(inbox, "items", "finish")).HasField("items"):
             Violations(check(message.items, "items")).raise_any()
-            chunk = self._chunk(message.items.items, "items.items", scope, start.options)
-            request = _request_of_chunk(opened, number, message.items)
+            chunk = await self._chunk(message.items.items, "items.items", scope, start.options)
+            request = await _request_of_chunk(opened, number, message.items)
             committed = await self._commit(chunk, scope, start.options, request)
             revision = revision if committed is None else committed
-            _count(response, chunk.results, self._now())
+            _count(response, chunk.results)
             number += 1
         await _end(inbox)
         if revision is not None:
             response.revision.token = revision_token(scope.partition, revision)
         return response
 
-    def _chunk(self, items: Sequence[pb.RememberItem], path: str, scope: Scope, options: pb.RememberOptions) -> _Chunk:
+    async def _next(self, inbox: _Inbox, *expected: str) -> Any:
+        try:
+            async with asyncio.timeout(self._stream_idle):
+                message = await inbox.get()
+        except TimeoutError as error:
+            raise StreamIdle(self._stream_idle) from error
+        if isinstance(message, Exception):
+            raise message
+        received = "the end of the stream" if message is None else message.WhichOneof("message") or "an empty message"
+        if received not in expected:
+            raise ProtocolViolation(" or ".join(expected), received)
+        return message
+
+    async def _chunk(
+        self, items: Sequence[pb.RememberItem], path: str, scope: Scope, options: pb.RememberOptions
+    ) -> _Chunk:
         chunk, now = _Chunk(), self._now()
         labels: Mapping[str, str] = dict(options.labels)
+        turn = Turn()
         for index, item in enumerate(items):
+            await turn.give()
             violations = Violations(check(item, f"{path}[{index}]"))
             try:
                 violations.raise_any()
@@ -157,16 +189,6 @@ async def _read(
         await inbox.put(None)
 
 
-async def _next(inbox: _Inbox, *expected: str) -> Any:
-    message = await inbox.get()
-    if isinstance(message, Exception):
-        raise message
-    received = "the end of the stream" if message is None else message.WhichOneof("message") or "an empty message"
-    if received not in expected:
-        raise ProtocolViolation(" or ".join(expected), received)
-    return message
-
-
 async def _end(inbox: _Inbox) -> None:
     try:
         message = await asyncio.wait_for(inbox.get(), _CLOSE_SECONDS)
@@ -178,11 +200,11 @@ async def _end(inbox: _Inbox) -> None:
         raise ProtocolViolation("the end of the stream", message.WhichOneof("message") or "an empty message")
 
 
-def _request_of_chunk(opened: Request, number: int, items: pb.StreamRememberItems) -> Request:
+async def _request_of_chunk(opened: Request, number: int, items: pb.StreamRememberItems) -> Request:
     """The chunk's own id follows from the stream's, so that a stream sent again is known chunk by chunk."""
     if not opened.request_id:
         return opened
-    digest = sha256(opened.digest + items.SerializeToString(deterministic=True)).digest()
+    digest = await hashed(opened.digest + items.SerializeToString(deterministic=True))
     return Request(str(uuid.uuid5(uuid.UUID(opened.request_id), str(number))), digest, opened.actor)
 
 
@@ -190,19 +212,25 @@ def _wait(options: pb.RememberOptions) -> Wait:
     return Wait.DURABLE if options.wait == pb.WRITE_WAIT_DURABLE else Wait.SEARCHABLE
 
 
-def _count(response: pb.StreamRememberResponse, results: Iterable[Outcome | SidecarError | None], now: int) -> None:
+def _count(response: pb.StreamRememberResponse, results: Iterable[Outcome | SidecarError | None]) -> None:
     for result in results:
         if isinstance(result, Outcome):
-            response.action_counts[pb.RememberAction.Name(int(result.action))] += 1  # type: ignore[arg-type]
+            response.action_counts[pb.RememberAction.Name(pb.RememberAction.ValueType(result.action))] += 1
         else:
             response.failure_count += 1
             if len(response.failures) < _MAX_FAILURES:
-                _set_result(response.failures.add(index=response.received), result, now)
+                failure = response.failures.add(index=response.received)
+                if result is not None:
+                    _set_error(failure, result)
         response.received += 1
 
 
-def _set_result(target: pb.ItemResult, result: Outcome | SidecarError | None, now: int) -> None:
+def _set_result(target: pb.ItemResult, result: Outcome | SidecarError | None, now: int, usage_of: UsageOf) -> None:
     if isinstance(result, Outcome):
-        set_outcome(target.outcomes.add(), result, now)
+        set_outcome(target.outcomes.add(), result, now, usage_of)
     elif result is not None:
-        target.error.code, target.error.reason, target.error.message = item_error(result)
+        _set_error(target, result)
+
+
+def _set_error(target: pb.ItemResult, error: SidecarError) -> None:
+    target.error.code, target.error.reason, target.error.message = item_error(error)

@@ -8,27 +8,38 @@ from typing import Any
 
 from memsidecar.domain import limits
 from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.memory import Memory
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
 from memsidecar.server.mapping.memory_in import read_memory
-from memsidecar.server.mapping.memory_out import set_memory, set_revision
+from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_revision
 from memsidecar.server.mapping.names import References, read_name, read_scope
 from memsidecar.server.mapping.patch import read_patch
-from memsidecar.server.mapping.recall import read_filter
+from memsidecar.server.mapping.question import read_filter
 from memsidecar.server.mapping.values import read_vectors
 from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.ingest import Ingest
-from memsidecar.server.servicers.writes import request_of
+from memsidecar.server.servicers.writes import large_request_of, request_of
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.memories import Memories, Written
 from memsidecar.services.remember import Remember
+from memsidecar.services.turn import Turn
+from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import memory_service_pb2 as pb
 
 
 class MemoryServicer:
-    def __init__(self, remember: Remember, memories: Memories, default_namespace: str, now: Callable[[], int]) -> None:
-        self._memories = memories
-        self._ingest = Ingest(remember, default_namespace, now)
+    def __init__(
+        self,
+        remember: Remember,
+        memories: Memories,
+        usage_of: UsageOf,
+        default_namespace: str,
+        now: Callable[[], int],
+        stream_idle: float,
+    ) -> None:
+        self._memories, self._usage_of = memories, usage_of
+        self._ingest = Ingest(remember, usage_of, default_namespace, now, stream_idle)
         self._default_namespace = default_namespace
         self._now = now
 
@@ -52,7 +63,8 @@ class MemoryServicer:
             draft = replace(draft, embedding=read_vectors(request.embedding, "embedding", violations))
         violations.raise_any()
         memory_id = request.memory_id
-        written = await self._memories.create(scope.partition, draft, memory_id, request_of(request, draft.agent))
+        once = await large_request_of(request, draft.agent)
+        written = await self._memories.create(scope.partition, draft, memory_id, once)
         response = pb.CreateMemoryResponse()
         self._set_written(response, scope.partition, written)
         return response
@@ -61,7 +73,7 @@ class MemoryServicer:
         partition, memory_id = self._name(request, "name")
         memory = await self._memories.get(partition, memory_id)
         response = pb.GetMemoryResponse()
-        set_memory(response.memory, memory, self._now())
+        self._set(response.memory, memory, self._now())
         return response
 
     async def BatchGetMemories(  # noqa: N802
@@ -74,9 +86,11 @@ class MemoryServicer:
                 violations.add(f"names[{index}]", "must be of the same namespace as the first one")
         violations.raise_any()
         response, now, room = pb.BatchGetMemoriesResponse(), self._now(), limits.MAX_MESSAGE_BYTES
+        turn = Turn()
         for memory in await self._memories.get_many(names):
+            await turn.give()
             target = response.memories.add()
-            set_memory(target, memory, now)
+            self._set(target, memory, now)
             room -= target.ByteSize() + 8
             if room < 0:
                 raise InvalidField("names", f"are memories of more than {limits.MAX_MESSAGE_BYTES:,} bytes together")
@@ -95,7 +109,7 @@ class MemoryServicer:
         while True:
             page = await self._memories.list(scope, conditions, newest_first, after, count)
             del response.memories[:]
-            count = fill(response.memories, page.memories, lambda target, memory: set_memory(target, memory, now))
+            count = await fill(response.memories, page.memories, lambda target, memory: self._set(target, memory, now))
             # A page that ends early by its bytes is asked for again at that length: only the service knows its end.
             if count == len(page.memories):
                 break
@@ -109,7 +123,7 @@ class MemoryServicer:
         violations.raise_any()
         patch = read_patch(request, partition, self._now(), violations)
         violations.raise_any()
-        written = await self._memories.update(partition, memory_id, patch, request_of(request))
+        written = await self._memories.update(partition, memory_id, patch, await large_request_of(request))
         response = pb.UpdateMemoryResponse()
         self._set_written(response, partition, written)
         return response
@@ -139,7 +153,7 @@ class MemoryServicer:
         violations.raise_any()
         entries = await self._memories.history(partition, memory_id, before, page.size)
         response, now = pb.ListMemoryRevisionsResponse(), self._now()
-        count = fill(response.revisions, entries, lambda target, entry: set_revision(target, entry, now))
+        count = await fill(response.revisions, entries, lambda target, entry: set_revision(target, entry, now))
         if count and (count < len(entries) or count == page.size):
             response.next_page_token = page.token(entries[count - 1].revision)
         return response
@@ -152,7 +166,10 @@ class MemoryServicer:
         violations.raise_any()
         return name
 
+    def _set(self, target: memory_pb2.Memory, memory: Memory, now: int) -> None:
+        set_memory(target, memory, now, self._usage_of(memory.scope.partition, memory.id))
+
     def _set_written(self, response: Any, partition: Partition, written: Written) -> None:
         if written.memory is not None:
-            set_memory(response.memory, written.memory, self._now())
+            self._set(response.memory, written.memory, self._now())
         response.revision.token = revision_token(partition, written.revision)

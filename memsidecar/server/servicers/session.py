@@ -19,9 +19,10 @@ from memsidecar.server.mapping.sessions import (
 )
 from memsidecar.server.mapping.values import length
 from memsidecar.server.paging import Page, fill
-from memsidecar.server.servicers.writes import request_of
+from memsidecar.server.servicers.writes import large_request_of, request_of
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.turn import Turn
 from memsidecar.v1 import session_service_pb2 as pb
 
 _HasSession = TypeVar(
@@ -62,7 +63,7 @@ class SessionServicer:
         partition = read_scope(request.scope, self._default_namespace).partition
         sessions = await self._sessions.list(partition, after, page.size)
         response = pb.ListSessionsResponse()
-        count = fill(response.sessions, sessions, set_session)
+        count = await fill(response.sessions, sessions, set_session)
         if count and (count < len(sessions) or count == page.size):
             response.next_page_token = page.token(sessions[count - 1].id)
         return response
@@ -91,9 +92,12 @@ class SessionServicer:
 
     async def AppendMessages(self, request: pb.AppendMessagesRequest) -> pb.AppendMessagesResponse:  # noqa: N802
         key = _key(request, "session")
+        once = await large_request_of(request)
+        turn = Turn()
         messages = read_messages(request.messages)
+        await turn.give()
         expected = request.expected_last_seq if request.HasField("expected_last_seq") else None
-        appended = await self._sessions.append(key, messages, expected, request_of(request))
+        appended = await self._sessions.append(key, messages, expected, once)
         return pb.AppendMessagesResponse(seqs=appended.seqs, token_count=appended.token_count)
 
     async def ListMessages(self, request: pb.ListMessagesRequest) -> pb.ListMessagesResponse:  # noqa: N802
@@ -105,7 +109,7 @@ class SessionServicer:
         after = max(request.min_seq - 1, 0) if position is None else position
         messages = await self._sessions.messages(key, after, page.size)
         response = pb.ListMessagesResponse()
-        count = fill(response.messages, messages, set_message)
+        count = await fill(response.messages, messages, set_message)
         if count and (count < len(messages) or count == page.size):
             response.next_page_token = page.token(messages[count - 1].seq)
         return response
@@ -115,7 +119,9 @@ class SessionServicer:
         reserved = request.reserved_tokens if request.HasField("reserved_tokens") else None
         window = await self._sessions.window(key, request.max_tokens, reserved, request.max_messages, request.tokenizer)
         response = pb.GetWindowResponse(token_count=window.token_count, omitted_messages=window.omitted)
+        turn = Turn()
         for message in window.messages:
+            await turn.give()
             set_message(response.messages.add(), message)
         return response
 
@@ -123,11 +129,16 @@ class SessionServicer:
         violations = Violations(check(request))
         violations.raise_any()
         key = read_key(request.session, "session", violations)
+        violations.raise_any()
+        once = await large_request_of(request)
+        turn = Turn()
         writes = read_writes(request.entries, violations)
         violations.raise_any()
+        await turn.give()
         ttl = length(request.ttl) if request.HasField("ttl") else None
         response = pb.SetScratchResponse()
-        for entry in await self._sessions.set_scratch(key, writes, ttl, request_of(request)):
+        for entry in await self._sessions.set_scratch(key, writes, ttl, once):
+            await turn.give()
             set_entry(response.entries.add(), entry)
         return response
 
@@ -145,7 +156,7 @@ class SessionServicer:
                 set_entry(response.entries.add(), entry)
             return response
         entries = await self._sessions.list_scratch(key, request.key_prefix, after, page.size)
-        count = fill(response.entries, entries, set_entry)
+        count = await fill(response.entries, entries, set_entry)
         if count and (count < len(entries) or count == page.size):
             response.next_page_token = page.token(entries[count - 1].key)
         return response

@@ -10,12 +10,15 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.domain import limits
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.profile import PROFILES, with_weights
 
 Violation: TypeAlias = tuple[str, str]
 Found: TypeAlias = list[Violation] | None
@@ -97,6 +100,13 @@ def not_negative(value: int) -> Found:
     return None if value >= 0 else [("", "must not be negative")]
 
 
+def whole(high: int) -> Rule:
+    def rule(value: int) -> Found:
+        return None if 0 <= value <= high else [("", f"must be from 0 to {high:,}")]
+
+    return rule
+
+
 def anything(value: object) -> Found:
     """For what cannot be wrong: booleans, and integers that are output only."""
     return None
@@ -127,6 +137,24 @@ def duration(value: Duration) -> Found:
         return [("", "must be more than nothing")]
     if seconds * 1_000_000 > limits.MAX_TTL:
         return [("", "must be at most 1,000 years")]
+    return None
+
+
+def time_zone(value: str) -> Found:
+    try:
+        # Names are looked up as paths below the zone database; the library refuses those that lead out of it.
+        ZoneInfo(value)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return [("", "must be the IANA name of a time zone, such as Asia/Shanghai")]
+    return None
+
+
+def weights(values: Mapping[str, float]) -> Found:
+    """Weights of a ranking profile, by name."""
+    try:
+        with_weights(PROFILES["default"], values, "")
+    except InvalidField as error:
+        return [("", problem) for _, problem in error.violations]
     return None
 
 

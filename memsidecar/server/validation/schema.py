@@ -58,12 +58,15 @@ def checker(descriptor: Descriptor) -> Rule:
     """The rule for a whole message."""
     if descriptor.full_name in _WELL_KNOWN:
         return _WELL_KNOWN[descriptor.full_name]
+    # Filled when the first message comes, not now: messages may hold themselves.
     fields: dict[int, tuple[str, Rule]] = {}
     required = REQUIRED.get(descriptor.full_name, ())
     any_of = ANY_OF.get(descriptor.full_name)
     extra = CHECKS.get(descriptor.full_name)
 
     def rule(message: Any) -> Found:
+        if not fields:
+            fields.update((field.number, (field.name, _rule_for(field))) for field in descriptor.fields)
         found: list[Violation] = []
         for field, value in message.ListFields():
             name, of_field = fields[field.number]
@@ -78,9 +81,6 @@ def checker(descriptor: Descriptor) -> Rule:
             found += extra(message)
         return found or None
 
-    # Filled after the closure exists and looked up lazily for messages, because messages may hold themselves.
-    for field in descriptor.fields:
-        fields[field.number] = (field.name, _rule_for(field))
     return rule
 
 
@@ -92,7 +92,7 @@ def _rule_for(field: FieldDescriptor) -> Rule:
     if is_map(field):
         return rules.labels
     if field.message_type is not None:
-        rule = _lazily(field.message_type)
+        rule = checker(field.message_type)
     elif field.enum_type is not None:
         # In a list, "unspecified" would say nothing; alone it means the default.
         numbers = [v.number for v in field.enum_type.values if v.number or not repeated]
@@ -100,12 +100,6 @@ def _rule_for(field: FieldDescriptor) -> Rule:
     else:
         rule = _OF_TYPE.get(field.cpp_type, rules.not_negative)
     return rules.repeated(rule) if repeated else rule
-
-
-def _lazily(descriptor: Descriptor) -> Rule:
-    if descriptor.full_name in _WELL_KNOWN:
-        return _WELL_KNOWN[descriptor.full_name]
-    return lambda message: checker(descriptor)(message)
 
 
 def _is_missing(message: Any, name: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memsidecar.domain import limits
+from memsidecar.domain.context.values import DEFAULT_TOKENS
 from memsidecar.server.validation.rules import (
     Rule,
     Violation,
@@ -19,7 +20,10 @@ from memsidecar.server.validation.rules import (
     repeated,
     request_id,
     text,
+    time_zone,
     vector,
+    weights,
+    whole,
 )
 
 _TEXT = text(limits.MAX_TEXT_BYTES)
@@ -34,6 +38,7 @@ _FIELDS: dict[str, Rule] = {
     "Memory.confidence": _UNIT,
     "Memory.importance": _UNIT,
     "Memory.labels": labels,
+    "Memory.usefulness": between(-1, 1),
     # Those given plus those that the server found, so that a memory that was read can be sent back.
     "Memory.mentions": repeated(text(), 2 * limits.MAX_REPEATED),
     "Fact.statement": _TEXT,
@@ -61,7 +66,17 @@ _FIELDS: dict[str, Rule] = {
     "RememberOptions.labels": labels,
     "CreateMemoryRequest.memory_id": memory_id,
     "Query.text": text(limits.MAX_QUERY_BYTES),
+    "Query.time_zone": time_zone,
     "RecallOptions.min_score": _UNIT,
+    "RecallOptions.diversity": _UNIT,
+    "RecallOptions.profile": _ID,
+    "RecallOptions.weights": weights,
+    "BuildContextRequest.max_tokens": whole(limits.MAX_CONTEXT_TOKENS),
+    "BuildContextRequest.tokenizer": _ID,
+    "BuildContextRequest.system_prompt": _TEXT,
+    "SectionBudget.min_tokens": whole(limits.MAX_CONTEXT_TOKENS),
+    "SectionBudget.max_tokens": anything,
+    "SectionBudget.weight": between(0, 1000),
     "Session.labels": labels,
     "Session.message_count": anything,
     "Session.token_count": anything,
@@ -90,7 +105,7 @@ _FIELDS: dict[str, Rule] = {
         for request in (
             "RememberRequest BatchRememberRequest StreamRememberStart CreateMemoryRequest UpdateMemoryRequest "
             "DeleteMemoryRequest UndeleteMemoryRequest CreateSessionRequest UpdateSessionRequest EndSessionRequest "
-            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest"
+            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest FeedbackRequest"
         ).split()
     },
 }
@@ -114,6 +129,10 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "ListMemoryRevisionsRequest": ("parent",),
     "RecallRequest": ("query",),
     "RecallOnceRequest": ("query",),
+    "FeedbackRequest": ("items",),
+    "FeedbackItem": ("memory", "kind"),
+    "BuildContextRequest": ("query",),
+    "SectionBudget": ("kind",),
     "GetSessionRequest": ("name",),
     "UpdateSessionRequest": ("session",),
     "EndSessionRequest": ("name",),
@@ -165,6 +184,34 @@ def _query(query: Any) -> list[Violation]:
     return [] if asks else [("", "takes at least one of text, embedding and entities")]
 
 
+def _feedback(request: Any) -> list[Violation]:
+    seen: set[str] = set()
+    found: list[Violation] = []
+    for index, item in enumerate(request.items):
+        if item.memory in seen:
+            found.append((f"items[{index}].memory", "is there twice; judge each memory once"))
+        seen.add(item.memory)
+    return found
+
+
+def _section(section: Any) -> list[Violation]:
+    over = 0 < section.max_tokens < section.min_tokens
+    return [("min_tokens", "is more than max_tokens")] if over else []
+
+
+def _context(request: Any) -> list[Violation]:
+    found: list[Violation] = []
+    seen: set[int] = set()
+    for index, section in enumerate(request.sections):
+        if section.kind in seen:
+            found.append((f"sections[{index}].kind", "stands twice in the request"))
+        seen.add(section.kind)
+    least = sum(section.min_tokens for section in request.sections if section.max_tokens >= 0)
+    if least > (request.max_tokens or DEFAULT_TOKENS) > 0 and not found:
+        found.append(("sections", "have minima that are together more than max_tokens"))
+    return found
+
+
 def _message(message: Any) -> list[Violation]:
     found: list[Violation] = []
     if message.role == 4 and not message.tool_call_id:
@@ -195,6 +242,9 @@ _CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
     "RememberItem": _item,
     "Provenance": _provenance,
     "Query": _query,
+    "FeedbackRequest": _feedback,
+    "SectionBudget": _section,
+    "BuildContextRequest": _context,
     "Message": _message,
     "ScratchEntry": _entry,
 }

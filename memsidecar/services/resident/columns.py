@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.diversity import fold_number
+from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.traits import traits
+from memsidecar.domain.usage import Access, Usage
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
 
 NEVER = np.iinfo(np.int64).max
 NO_ROW = -1
+MOST_ACCESSES = 2**31
 
 # Name -> type. Times are microseconds; `agent`, `session` and `speaker` are interned strings (0 is the empty one);
-# `previous` and `following` are the rows of the neighbouring episodes of the session.
+# `previous` and `following` are the rows of the neighbouring episodes of the session; `traits` is a Trait;
+# `mentions` counts the entities that a row mentions, `chunks` its vectors (0: none yet), each up to the type's most.
+# `usefulness` follows from the three counts of verdicts before it; `accesses` and `accessed` are how often and when
+# last a memory was recalled. `fold` is equal for memories that may say the same (`domain/diversity.py`).
 _TYPES: Mapping[str, type[np.generic]] = {
     "created": np.int64,
     "said": np.int64,
     "expires": np.int64,
+    "valid_from": np.int64,
+    "valid_to": np.int64,
+    "fold": np.uint64,
     "birth": np.int64,
     "importance": np.float32,
     "confidence": np.float32,
@@ -29,11 +40,30 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "speaker": np.int32,
     "previous": np.int32,
     "following": np.int32,
+    "chunks": np.uint16,
+    "traits": np.uint8,
+    "mentions": np.uint8,
     "live": np.bool_,
     "discovered": np.bool_,
     "recallable": np.bool_,
+    "used": np.uint32,
+    "ignored": np.uint32,
+    "wrong": np.uint32,
+    "usefulness": np.float32,
+    "accesses": np.uint32,
+    "accessed": np.int64,
 }
-_FILL: Mapping[str, int] = {"previous": NO_ROW, "following": NO_ROW, "expires": NEVER}
+_FILL: Mapping[str, int] = {
+    "previous": NO_ROW,
+    "following": NO_ROW,
+    "expires": NEVER,
+    "valid_from": -NEVER,
+    "valid_to": NEVER,
+}
+# What belongs to a memory and not to one version of it.
+_CARRIED = ("used", "ignored", "wrong", "usefulness", "accesses", "accessed")
+# Not a matter of the ledger: kept by the access store, and never in a snapshot.
+_ELSEWHERE = frozenset({"accesses", "accessed"})
 # States that a recall returns unless asked otherwise.
 RECALLABLE_STATES = frozenset({State.ACTIVE, State.DISPUTED})
 
@@ -105,6 +135,9 @@ class Columns:
         a["created"][row] = memory.created_at
         a["said"][row] = memory.said_at
         a["expires"][row] = NEVER if memory.expires_at is None else memory.expires_at
+        a["valid_from"][row] = -NEVER if memory.valid_from is None else memory.valid_from
+        a["valid_to"][row] = NEVER if memory.valid_to is None else memory.valid_to
+        a["fold"][row] = fold_number(memory)
         a["importance"][row] = memory.importance
         a["confidence"][row] = memory.confidence
         a["kind"][row] = memory.kind
@@ -113,6 +146,8 @@ class Columns:
         a["session"][row] = self.sessions.number(memory.scope.session)
         a["discovered"][row] = entity and discovered
         a["recallable"][row] = memory.state in RECALLABLE_STATES and not discovered
+        a["traits"][row] = traits(memory.body)
+        a["mentions"][row] = min(len(memory.mentions), 255)
         if isinstance(memory.body, Episode):
             a["speaker"][row] = self.speakers.number(memory.body.speaker)
         if memory.expires_at is not None:
@@ -125,6 +160,8 @@ class Columns:
             self.follow(row, previous)
         if following != NO_ROW:
             self.follow(following, row)
+        for name in _CARRIED:
+            self._arrays[name][row] = self._arrays[name][old]
         self.erase(old)
 
     def erase(self, row: int) -> None:
@@ -138,12 +175,43 @@ class Columns:
         for name, array in a.items():
             array[row] = _FILL.get(name, 0)
 
+    def feedback(self, row: int) -> Feedback:
+        a = self._arrays
+        return Feedback(int(a["used"][row]), int(a["ignored"][row]), int(a["wrong"][row]))
+
+    def judge(self, row: int, feedback: Feedback) -> None:
+        """Set the verdicts on a row's memory."""
+        a = self._arrays
+        a["used"][row], a["ignored"][row], a["wrong"][row] = feedback.used, feedback.ignored, feedback.wrong
+        a["usefulness"][row] = feedback.usefulness
+
+    def touch(self, rows: Sequence[int], now: int) -> None:
+        """Count a recall of each of these rows, no row twice."""
+        places, counts = np.array(rows, dtype=np.intp), self._arrays["accesses"]
+        counts[places] = np.add(counts[places], 1, dtype=np.uint32)
+        self._arrays["accessed"][places] = now
+
+    def set_accesses(self, accesses: Mapping[int, Access]) -> None:
+        """Replace the counts of all rows; a row that is left out was never recalled."""
+        counts, times = self._arrays["accesses"], self._arrays["accessed"]
+        counts[:], times[:] = 0, 0
+        for row, access in accesses.items():
+            counts[row], times[row] = min(access.times, MOST_ACCESSES), access.last
+
+    def usage(self, row: int) -> Usage:
+        a = self._arrays
+        count = int(a["accesses"][row])
+        return Usage(count, int(a["accessed"][row]) if count else None, float(a["usefulness"][row]))
+
+    def set_chunks(self, row: int, count: int) -> None:
+        self._arrays["chunks"][row] = min(count, 0xFFFF)
+
     def follow(self, row: int, previous: int) -> None:
         self._arrays["previous"][row] = previous
         self._arrays["following"][previous] = row
 
     def dump(self) -> dict[str, NDArray[np.generic]]:
-        arrays = {name: self[name].copy() for name in _TYPES}
+        arrays = {name: self[name].copy() for name in _TYPES if name not in _ELSEWHERE}
         for column, strings in self._strings():
             # Those of purged memories only are left behind.
             arrays[f"{column}_strings"] = pack_strings(strings.used(self[column]))
@@ -153,7 +221,8 @@ class Columns:
     def restore(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Columns:
         columns = cls()
         columns.rows = len(arrays["live"])
-        columns._arrays = {name: np.array(arrays[name], dtype=_TYPES[name]) for name in _TYPES}
+        known = {**arrays, **dict.fromkeys(_ELSEWHERE, np.zeros(columns.rows))}
+        columns._arrays = {name: np.array(known[name], dtype=_TYPES[name]) for name in _TYPES}
         columns.agents, columns.sessions, columns.speakers = (
             Strings(unpack_strings(arrays[f"{column}_strings"])) for column, _ in columns._strings()
         )

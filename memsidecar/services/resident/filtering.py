@@ -33,6 +33,9 @@ def matching(resident: Resident, scope: Scope, wanted: Filter, now: int) -> Mask
     _below(mask, columns["created"], wanted.max_created)
     _at_least(mask, columns["said"], wanted.min_said)
     _below(mask, columns["said"], wanted.max_said)
+    if wanted.valid_at is not None:
+        _below(mask, columns["valid_from"], wanted.valid_at + 1)
+        _at_least(mask, columns["valid_to"], wanted.valid_at + 1)
     # The columns are float32; so is the bound, or 0.7 would not be >= 0.7.
     _at_least(mask, columns["importance"], _single(wanted.min_importance))
     _at_least(mask, columns["confidence"], _single(wanted.min_confidence))

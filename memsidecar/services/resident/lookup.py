@@ -157,6 +157,10 @@ class Lookup:
         """Rows that mention, or are about, an entity, in increasing order."""
         return self._entities.rows(entity_id)
 
+    def about_count(self, entity_id: str) -> int:
+        """How many rows `about` gives."""
+        return len(self._entities.get(entity_id, ()))
+
     def labelled(self, key: str, value: str) -> NDArray[np.uint32]:
         return self._labels.rows((key, value))
 

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Set
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Delta
 from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.keyword import KeywordIndex
-from memsidecar.domain.memory import Episode, Kind, Memory, State
+from memsidecar.domain.memory import Entity, Episode, Kind, Memory, State
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.text import entity_key
-from memsidecar.domain.tokens import tokens
+from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.view import oldest
 from memsidecar.ports.ledger import EventCodec, Head
 from memsidecar.ports.vectors import VectorIndex
+from memsidecar.services.resident.chats import Chats
 from memsidecar.services.resident.columns import Columns
 from memsidecar.services.resident.lookup import Lookup
 from memsidecar.services.resident.records import Records
 
+Terms = Mapping[str, Counter[str]]
+"""Index terms, counted, by the text that they are of (`indexed_text`)."""
+
+_NO_TERMS: Terms = MappingProxyType({})
 _EMPTY_BYTES = 64 * 1024  # an empty partition's objects
 
 
@@ -48,6 +56,8 @@ class Resident:
         # Memories without vectors of the model, in the order in which they came.
         self.due: dict[str, None] = {}
         self._speakers: dict[str, str] | None = None
+        self._speaking: frozenset[str] | None = None
+        self._chats = Chats()
 
     @property
     def nbytes(self) -> int:
@@ -56,7 +66,13 @@ class Resident:
 
     @property
     def rows(self) -> int:
+        """Rows, dead ones included: the length of columns and masks. A replay may have fewer."""
         return self.columns.rows
+
+    @property
+    def memories(self) -> int:
+        """Memories of every state: the same after a replay."""
+        return len(self.lookup.rows)
 
     # The view that decisions are made on (domain.view.PartitionView).
 
@@ -112,93 +128,137 @@ class Resident:
             self._speakers = {key: name for name in names if (key := entity_key(name))}
         return self._speakers
 
+    def speaking(self) -> Set[str]:
+        """Ids of the entities that have the name of somebody who speaks here."""
+        if self._speaking is None:
+            names = (self.lookup.by_name(key) for key in self.speakers())
+            self._speaking = frozenset(name for name in names if name is not None)
+        return self._speaking
+
+    def chat_kinds(self) -> NDArray[np.uint8]:
+        """The kind of talk (`Chat`) of each session, by its number in the columns; none beyond the end."""
+        return self._chats.kinds(self.columns)
+
     def has_vectors(self, memory_id: str) -> bool:
         row = self.lookup.rows.get(memory_id)
         return row is not None and row in self._has_vectors
 
+    def feedback(self, memory_id: str) -> Feedback:
+        row = self.lookup.rows.get(memory_id)
+        return self.columns.feedback(row) if row is not None else NO_FEEDBACK
+
     # Applying.
 
-    def apply(self, delta: Delta, terms: list[str] | None = None, revision: int | None = None) -> None:
-        """Follow one delta. `terms` are the tokens of the put memory's indexed text, when the caller has them.
+    def texts_of(self, delta: Delta) -> list[str]:
+        """The texts whose terms `apply` will need because of what is here already."""
+        row = self.lookup.rows.get(delta.subject)
+        if row is None:
+            return []
+        old = self.records.get(row)
+        if delta.purged:
+            return [indexed_text(old.body)]
+        if delta.put is None or (old.body == delta.put.body and delta.vectors is None):
+            return []
+        return [indexed_text(old.body), indexed_text(delta.put.body)]
+
+    def apply(self, delta: Delta, terms: Terms = _NO_TERMS, revision: int | None = None) -> None:
+        """Follow one delta. `terms` are those of texts that the caller has counted already.
 
         `revision` is the delta's place in the ledger: a new memory's place in lists, which a page token may hold on to,
         so that it must be the same after a replay without what was purged. Left out, memories come in order of rows.
         """
+        for _ in self.applying(delta, terms, revision):
+            pass
+
+    def applying(self, delta: Delta, terms: Terms = _NO_TERMS, revision: int | None = None) -> Iterator[None]:
+        """`apply` in short steps, between which others may run, but nobody may read this partition."""
         if delta.purged:
-            self._purge(delta.subject)
+            yield from self._purge(delta.subject, terms)
         if delta.put is not None:
-            self._put(delta.put, terms, revision, delta.vectors is not None and delta.vectors.model == self.model)
+            brings_vectors = delta.vectors is not None and delta.vectors.model == self.model
+            yield from self._put(delta.put, terms, revision, brings_vectors)
         # Vectors read back from the ledger come apart from their event, which then has none.
         if delta.vectors is not None and delta.vectors.model == self.model and len(delta.vectors.rows):
             row = self.lookup.rows.get(delta.subject)
             if row is not None and row not in self._has_vectors:
                 self.set_vectors(row, delta.vectors.rows)
+        if delta.feedback is not None and (judged := self.lookup.rows.get(delta.subject)) is not None:
+            self.columns.judge(judged, delta.feedback)
 
     def set_vectors(self, row: int, vectors: NDArray[np.float32]) -> None:
         """Give a row the vectors of its memory."""
         self.vectors.add(row, vectors)
+        self.columns.set_chunks(row, len(vectors))
         self._has_vectors.add(row)
         if self.due:
             self.due.pop(self.records.get(row).id, None)
 
-    def _put(self, memory: Memory, terms: list[str] | None, revision: int | None, brings_vectors: bool) -> None:
+    def _put(self, memory: Memory, terms: Terms, revision: int | None, brings_vectors: bool) -> Iterator[None]:
         old_row = self.lookup.rows.get(memory.id)
         if old_row is None:
             row = self.columns.append(memory, self.columns.rows if revision is None else revision)
-            self._index(row, memory, terms)
+            yield from self._index(row, memory, terms)
             self._link(row, memory)
         else:
             old = self.records.get(old_row)
             self.lookup.drop(old_row, old)
+            if old.body != memory.body and isinstance(memory.body, Episode):
+                self._chats.forget()
             same_text = old.body == memory.body or indexed_text(old.body) == indexed_text(memory.body)
             stale = old.body != memory.body and embedded_text(old.body) != embedded_text(memory.body)
             if old_row in self._has_vectors and (stale or brings_vectors):
-                row = self._move(old_row, old, memory)
-                self._index(row, memory, terms)
+                row = yield from self._move(old_row, old, memory, terms)
+                yield from self._index(row, memory, terms)
             else:
                 row = old_row
                 self.columns.write(row, memory)
                 if not same_text:
-                    self.keywords.remove(row, tokens(indexed_text(old.body)))
-                    self._index(row, memory, terms)
+                    yield from self.keywords.removing(row, _terms_of(old, terms))
+                    yield from self._index(row, memory, terms)
+            if stale:
+                self.columns.judge(row, NO_FEEDBACK)
         self.records.put(row, memory)
         self.lookup.put(row, memory)
         self._note_due(row, memory)
+        if isinstance(memory.body, Entity):
+            self._speaking = None
 
-    def _index(self, row: int, memory: Memory, terms: list[str] | None) -> None:
-        self.keywords.add(row, tokens(indexed_text(memory.body)) if terms is None else terms)
+    def _index(self, row: int, memory: Memory, terms: Terms) -> Iterator[None]:
+        yield from self.keywords.adding(row, _terms_of(memory, terms))
         if isinstance(memory.body, Episode):
-            self._speakers = None
+            self._speakers = self._speaking = None
 
     def _link(self, row: int, memory: Memory) -> None:
         """Put a new episode at the end of its session."""
         if not isinstance(memory.body, Episode):
             return
         if memory.scope.session:
-            self._last_episode[int(self._column("session")[row])] = row
+            session = int(self._column("session")[row])
+            self._last_episode[session] = row
+            self._chats.note(session, int(self._column("speaker")[row]), int(self._column("traits")[row]))
         previous = self.lookup.rows.get(memory.body.follows) if memory.body.follows else None
         if previous is not None:
             self.columns.follow(row, previous)
 
-    def _move(self, old_row: int, old: Memory, memory: Memory) -> int:
+    def _move(self, old_row: int, old: Memory, memory: Memory, terms: Terms) -> Generator[None, None, int]:
         """A new row for a memory that is there already."""
         session = int(self._column("session")[old_row])
         row = self.columns.append(memory, int(self._column("birth")[old_row]))
         self.columns.move(old_row, row)
-        self._retire(old_row, old)
+        yield from self._retire(old_row, old, terms)
         if self._last_episode.get(session) == old_row:
             self._last_episode[session] = row
         return row
 
-    def _retire(self, row: int, memory: Memory) -> None:
+    def _retire(self, row: int, memory: Memory, terms: Terms) -> Iterator[None]:
         """Take a row out of the indexes."""
         self.records.drop(row)
-        self.keywords.remove(row, tokens(indexed_text(memory.body)))
+        yield from self.keywords.removing(row, _terms_of(memory, terms))
         if row in self._has_vectors:
             self.vectors.remove(row)
             self._has_vectors.discard(row)
 
-    def _purge(self, memory_id: str) -> None:
+    def _purge(self, memory_id: str, terms: Terms) -> Iterator[None]:
         row = self.lookup.rows.get(memory_id)
         if row is None:
             return
@@ -206,10 +266,12 @@ class Resident:
         session = int(self._column("session")[row])
         self.lookup.drop(row, memory)
         self.columns.erase(row)
-        self._retire(row, memory)
+        yield from self._retire(row, memory, terms)
         self.due.pop(memory_id, None)
         if isinstance(memory.body, Episode):
             self._speakers = None
+            self._chats.forget()
+        self._speaking = None
         # The session ends with the newest episode that is left, as it would after a replay without this one.
         if self._last_episode.get(session) == row:
             newest = self._newest_episode(session, [])
@@ -256,12 +318,19 @@ class Resident:
         self._has_vectors = set(arrays["has_vectors"].tolist())
         self._last_episode = {int(session): int(row) for session, row in arrays["last_episode"]}
         self.lookup = Lookup.restore(part("lookup"), _created_in(self.columns))
+        self._chats.forget()
         due = np.array(self.columns["live"], dtype=np.bool_)
         due[np.asarray(self.columns["discovered"], dtype=np.bool_)] = False
         due[self.columns["state"] == int(State.DELETED)] = False
         due[arrays["has_vectors"]] = False
         self.due = {self.records.get(row).id: None for row in np.flatnonzero(due).tolist()}
         self.head = head
+
+
+def _terms_of(memory: Memory, terms: Terms) -> Counter[str]:
+    text = indexed_text(memory.body)
+    known = terms.get(text) if terms else None
+    return token_counts(text) if known is None else known
 
 
 def _created_in(columns: Columns) -> Callable[[int], int]:

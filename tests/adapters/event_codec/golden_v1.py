@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from memsidecar.domain.events import Change, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import (
+    Change,
+    Event,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    Vectors,
+    VectorsRecorded,
+)
+from memsidecar.domain.feedback import Feedback, Verdict
 from memsidecar.domain.memory import (
     Body,
     Entity,
@@ -68,6 +77,7 @@ _EVENTS: dict[str, Event] = {
     "small": MemoryRecorded(Change.CREATED, _SMALL),
     "vectors": VectorsRecorded("m-1", _VECTORS),
     "purge": MemoryPurged("m-1", "admin", "asked to"),
+    "feedback": FeedbackGiven("m-1", Verdict.WRONG, Feedback(3, 200, 1), "planner"),
 }
 
 _BYTES: dict[str, str] = {
@@ -127,6 +137,7 @@ _BYTES: dict[str, str] = {
         "665be227976d"
     ),
     "purge": "1a160a036d2d31120561646d696e1a0861736b656420746f",
+    "feedback": "22170a036d2d311003180320c80128013207706c616e6e6572",
 }
 
 EVENTS = {name: (event, bytes.fromhex(_BYTES[name])) for name, event in _EVENTS.items()}

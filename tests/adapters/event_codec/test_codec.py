@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.adapters.event_codec import ProtobufEventCodec
-from memsidecar.domain.events import Change, Event, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.events import (
+    Change,
+    Event,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    Vectors,
+    VectorsRecorded,
+)
+from memsidecar.domain.feedback import Feedback, Verdict
 from memsidecar.domain.memory import (
     Entity,
     Episode,
@@ -106,6 +115,13 @@ events = st.one_of(
     ),
     any_of(VectorsRecorded, memory_id=text, vectors=all_vectors),
     any_of(MemoryPurged, memory_id=text, actor=text, reason=text),
+    any_of(
+        FeedbackGiven,
+        memory_id=text,
+        verdict=st.sampled_from(Verdict),
+        counts=any_of(Feedback, **dict.fromkeys(["used", "ignored", "wrong"], st.integers(0, 2**63 - 1))),
+        actor=text,
+    ),
 )
 PLACE = Partition("acme", "ann")
 

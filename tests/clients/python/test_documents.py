@@ -7,7 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from memsidecar_client import DEFAULT_TARGET, Preference
+from memsidecar_client import Preference
 from memsidecar_client.v1.info_service_pb2 import GetServerInfoResponse
 from memsidecar_client.v1.memory_service_pb2 import BatchRememberResponse, RememberResponse
 from memsidecar_client.v1.recall_service_pb2 import RecallOnceResponse, RecallResponse
@@ -22,13 +22,15 @@ def readme_code() -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
 
-def test_readme_session_runs(fake: FakeSidecar, capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_session_runs(
+    fake: FakeSidecar, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMSIDECAR_TARGET", fake.target)
     fake.answers["Remember"] = made(RememberResponse, revision={"token": "r1"})
     fake.answers["RecallOnce"] = made(RecallOnceResponse, hits=[{"score": 0.9, "text": "2026-05-01 oat milk"}])
     session = readme_code()[0]
-    assert DEFAULT_TARGET in session
     assert len(session.strip().splitlines()) <= 10
-    exec(compile(session.replace(DEFAULT_TARGET, fake.target), "README.md", "exec"), {})
+    exec(compile(session, "README.md", "exec"), {})
     assert capsys.readouterr().out == "0.90 2026-05-01 oat milk\n"
     spoken, typed = (call.request for call in fake.calls["Remember"])
     assert (spoken.scope.user, spoken.item.speaker) == ("ana", "Ana")
@@ -36,10 +38,12 @@ def test_readme_session_runs(fake: FakeSidecar, capsys: pytest.CaptureFixture[st
     assert fake.only("RecallOnce").options.min_revision.token == "r1"
 
 
-def test_the_first_readmes_code_runs(fake: FakeSidecar, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_readmes_code_runs(
+    fake: FakeSidecar, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMSIDECAR_TARGET", fake.target)
     fake.answers["RecallOnce"] = made(RecallOnceResponse, hits=[{"score": 0.5, "text": "no peanuts"}])
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT.parents[1] / "README.md").read_text(), re.DOTALL)
-    assert "unix://{socket}" in code
     exec(compile(code.replace("unix://{socket}", fake.target), "README.md", "exec"), {})
     assert capsys.readouterr().out == "0.50  no peanuts\n"
     assert fake.only("Remember").item.text == "I'm allergic to peanuts."

@@ -18,14 +18,16 @@ PACKAGE = Path(memsidecar_client.__file__).parent
 
 PUBLIC = """
 AlreadyExists Appended AsyncMemsidecar AsyncPages AsyncRecallStream AsyncRememberStream AsyncSession Body
-Cancelled Conflict DEFAULT_TARGET DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
-EpisodeOutcome Explanation Fact FailedPrecondition Filter Hit HitFound Internal InvalidArgument Item
+Cancelled Conflict Context ContextFormat ContextSection ContextSectionKind Omission OmissionReason SectionBudget
+DEFAULT_TIMEOUT DataLoss DeadlineExceeded Deleted Embedding Entity Episode
+EpisodeOutcome Explanation Fact FailedPrecondition FeedbackKind Filter Hit HitFound Internal InvalidArgument Item
 ItemResult JsonValue Memory MemoryChange MemoryKind MemoryOrder MemoryRevision MemoryState MemsidecarError
-Memsidecar Message NotFound Outcome Pages PermissionDenied Preference Procedure Provenance RecallDone
+Memsidecar Message MessageFound MessageHit NotFound Outcome Pages PermissionDenied Preference Procedure Provenance
+QuestionAnalysis RecallDone
 RecallEvent RecallResult RecallStream RememberAction RememberStream Rememberable Remembered RememberedMany
 ResourceExhausted Role Scope ScoreComponent ScratchEntry ServerInfo Session SessionHandle StreamSummary Tier
 TierDone TierOutcome TierReport ToolCall Unauthenticated Unavailable UnknownBody Vector Violation Window
-WriteWait Written
+WriteWait Written default_target
 """
 
 
@@ -49,6 +51,10 @@ ENUMS: dict[str, Any] = {
     "RememberAction": memory_service_pb2.RememberAction,
     "Tier": recall_service_pb2.Tier,
     "TierOutcome": recall_service_pb2.TierOutcome,
+    "FeedbackKind": recall_service_pb2.FeedbackKind,
+    "ContextFormat": recall_service_pb2.ContextFormat,
+    "ContextSectionKind": recall_service_pb2.ContextSectionKind,
+    "OmissionReason": recall_service_pb2.OmissionReason,
     "Role": session_service_pb2.MessageRole,
 }
 
@@ -71,7 +77,7 @@ def test_every_retried_method_reads_or_carries_a_request_id() -> None:
     }
     for entry in retried:
         method = methods.pop(f"{entry['service']}.{entry['method']}")
-        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet"))
+        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet", "BuildContext"))
         assert reads or "request_id" in method.input_type.fields_by_name, method.name
     assert list(methods) == ["memsidecar.v1.MemoryService.StreamRemember"]
 

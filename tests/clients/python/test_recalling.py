@@ -10,16 +10,18 @@ import pytest
 from memsidecar_client import (
     AsyncMemsidecar,
     Cancelled,
+    FeedbackKind,
     Filter,
     HitFound,
     MemoryKind,
+    MessageFound,
     RecallDone,
     ResourceExhausted,
     Tier,
     TierDone,
     TierOutcome,
 )
-from memsidecar_client.v1.recall_service_pb2 import RecallOnceResponse, RecallResponse
+from memsidecar_client.v1.recall_service_pb2 import FeedbackResponse, RecallOnceResponse, RecallResponse
 
 from tests.clients.python.fake_sidecar import Failure, FakeSidecar, made
 
@@ -51,6 +53,9 @@ async def test_recall_sends_every_option_and_reads_every_answer(client: AsyncMem
                 "score": 0.5,
                 "tier": 2,
                 "text": "2026: tea",
+                "confidence": 0.75,
+                "duplicates": ["n"],
+                "suspicious": True,
                 "explanation": {
                     "components": [{"signal": "similarity", "raw": 1, "weight": 0.5, "contribution": 0.5}],
                     "path": ["Ana"],
@@ -61,6 +66,9 @@ async def test_recall_sends_every_option_and_reads_every_answer(client: AsyncMem
         tier_reports=[{"tier": 2, "outcome": 1}],
         confidence=0.5,
         revision={"token": "r2"},
+        messages=[{"message": {"role": 2, "text": "hello"}, "score": 0.25}],
+        analysis={"people": ["Ana"], "language": "en", "breadth": 0.5, "min_time": {"seconds": 0}},
+        next_page_token="p2",
     )
     result = await client.recall(
         "tea",
@@ -75,18 +83,57 @@ async def test_recall_sends_every_option_and_reads_every_answer(client: AsyncMem
         min_revision="r1",
         explain=True,
         include_shared=True,
+        conversation="namespaces/n/sessions/s",
+        time_zone="Asia/Shanghai",
+        valid_at=datetime(2025, 5, 1, tzinfo=UTC),
+        known_at=datetime(2025, 6, 1, tzinfo=UTC),
+        profile="chat",
+        weights={"keyword": 2.0},
+        diversity=0.0,
+        adaptive=True,
+        only_named_time=True,
+        page_token="p1",
     )
     request = fake.only("RecallOnce")
     assert {field.name for field, _ in request.ListFields()} == {"scope", "query", "options"}
     assert {field.name for field, _ in request.query.ListFields()} == set(request.query.DESCRIPTOR.fields_by_name)
     assert {field.name for field, _ in request.options.ListFields()} == set(request.options.DESCRIPTOR.fields_by_name)
     assert request.options.min_revision.token == "r1"
+    assert (request.options.as_of.valid_time.seconds, request.options.as_of.record_time.seconds) == (
+        1_746_057_600,
+        1_748_736_000,
+    )
     (found,) = result.hits
     assert (found.memory.text, found.tier, found.text) == ("tea", Tier.VECTOR, "2026: tea")
     assert found.explanation is not None
     assert (found.explanation.path, found.explanation.components[0].signal) == (("Ana",), "similarity")
+    assert (found.confidence, found.duplicates, found.suspicious) == (0.75, ("n",), True)
     assert (result.confidence, result.degraded, result.revision) == (0.5, False, "r2")
+    assert [(each.message.text, each.score) for each in result.messages] == [("hello", 0.25)]
+    assert result.analysis is not None
+    assert (result.analysis.people, result.analysis.start) == (("Ana",), datetime(1970, 1, 1, tzinfo=UTC))
+    assert result.next_page_token == "p2"
     assert result.tiers[0].outcome is TierOutcome.OK
+
+
+async def test_feedback_sends_a_verdict_for_each_name_and_gives_the_revision(
+    client: AsyncMemsidecar, fake: FakeSidecar
+) -> None:
+    fake.answers["Feedback"] = made(FeedbackResponse, revision={"token": "r7"})
+    revision = await client.feedback({"m1": FeedbackKind.USED, "m2": FeedbackKind.WRONG}, user="ben")
+    request = fake.only("Feedback")
+    assert revision == "r7"
+    assert [(item.memory, item.kind) for item in request.items] == [("m1", 1), ("m2", 3)]
+    assert (request.scope.user, len(request.request_id)) == ("ben", 36)
+
+
+async def test_a_feedback_that_fails_is_retried_under_one_request_id(
+    client: AsyncMemsidecar, fake: FakeSidecar
+) -> None:
+    fake.failures["Feedback"].append(Failure(grpc.StatusCode.UNAVAILABLE))
+    await client.feedback({"m1": FeedbackKind.IGNORED})
+    first, second = (call.request for call in fake.calls["Feedback"])
+    assert first == second
 
 
 async def test_min_revision_is_unset_unless_given(client: AsyncMemsidecar, fake: FakeSidecar) -> None:
@@ -97,9 +144,10 @@ async def test_min_revision_is_unset_unless_given(client: AsyncMemsidecar, fake:
 async def test_events_arrive_in_order_and_the_last_one_is_the_whole_answer(
     client: AsyncMemsidecar, fake: FakeSidecar
 ) -> None:
-    fake.recall_events = [hit("a", 0.5), hit("b", 0.3), hit("dropped", 0.2), REPORT, SUMMARY]
+    message = made(RecallResponse, message={"message": {"role": 2, "text": "hello"}, "score": 0.25})
+    fake.recall_events = [message, hit("a", 0.5), hit("b", 0.3), hit("dropped", 0.2), REPORT, SUMMARY]
     async with client.recall_stream("tea") as events:
-        first, second, third, tier, done = [event async for event in events]
+        said, first, second, third, tier, done = [event async for event in events]
         assert [event async for event in events] == []
     assert all(isinstance(event, HitFound) for event in (first, second, third))
     assert isinstance(tier, TierDone)
@@ -109,6 +157,8 @@ async def test_events_arrive_in_order_and_the_last_one_is_the_whole_answer(
         "embedder away",
     )
     assert isinstance(done, RecallDone)
+    assert isinstance(said, MessageFound)
+    assert done.result.messages == (said.hit,)
     assert [(each.memory.name, each.score) for each in done.result.hits] == [("b", 0.9), ("a", 0.4)]
     assert done.result.degraded
     assert (done.result.revision, done.result.confidence) == ("r5", 0.75)

@@ -7,6 +7,7 @@ from typing import assert_type
 
 from memsidecar_client import (
     Appended,
+    Context,
     Memory,
     Memsidecar,
     Message,
@@ -31,6 +32,7 @@ def every_shape(client: Memsidecar, memory: Memory) -> None:
     assert_type(client.remember("tea", user="ana", labels={"a": "b"}), Remembered)
     assert_type(client.update_memory(memory, fields=["importance"]), Written)
     assert_type(client.recall("tea", max_hits=3), RecallResult)
+    assert_type(client.build_context("tea", conversation=next(client.list_sessions())), Context)
     assert_type(client.list_memories(page_size=10), Pages[Memory])
     assert_type(next(client.list_sessions()), Session)
     assert_type(client.session("s"), SessionHandle)

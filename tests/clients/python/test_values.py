@@ -153,12 +153,23 @@ def test_output_only_fields_are_not_sent() -> None:
         supersede_time=NOON,
         delete_time=NOON,
         purge_time=NOON,
+        access_count=3,
+        last_access_time=NOON,
+        usefulness=0.5,
     )
     message = memory_to_proto(read)
     assert {field.name for field, _ in message.ListFields()} == {"scope", "entity"}
     assert (message.scope.namespace, message.scope.user) == ("", "")
     assert not message.entity.discovered
     assert memory_to_proto(Episode("x", follows="y")).episode.follows == ""
+
+
+def test_the_use_of_a_memory_is_read() -> None:
+    message = made(memory_pb2.Memory, access_count=3, usefulness=-0.25, last_access_time={"seconds": 1})
+    memory = memory_from_proto(message)
+    assert (memory.access_count, memory.usefulness) == (3, -0.25)
+    assert memory.last_access_time == datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
+    assert memory_from_proto(memory_pb2.Memory()).last_access_time is None
 
 
 def test_contradictions_are_refused() -> None:

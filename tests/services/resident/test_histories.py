@@ -63,6 +63,10 @@ def check(resident: Resident, naive: NaivePartition) -> None:
     for memory_id in {*IDS, *naive.memories}:
         assert resident.memory(memory_id) == naive.memory(memory_id)
         assert resident.has_vectors(memory_id) == naive.has_vectors(memory_id)
+        assert resident.feedback(memory_id) == naive.feedback(memory_id)
+        if memory_id in naive.memories:
+            usefulness = resident.columns["usefulness"][resident.lookup.rows[memory_id]]
+            assert usefulness == np.float32(naive.feedback(memory_id).usefulness)
     for digest in {m.digest for m in naive.memories.values()}:
         assert resident.by_digest(digest) == naive.by_digest(digest)
         assert sorted(resident.holders(digest)) == sorted(naive.holders(digest))

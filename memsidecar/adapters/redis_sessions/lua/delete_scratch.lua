@@ -1,13 +1,20 @@
--- ARGV: now, keys. Answers how many of them were there and had not expired.
-local now = tonumber(ARGV[1])
+-- ARGV: now, request_id, digest, then keys. Answers how many of them were there and had not expired.
+local FIRST = 4
+local now, request_id, digest = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 if missing() then
   return {'missing'}
+end
+local known = replayed(request_id, digest)
+if known == false then
+  return {'reused'}
+elseif known then
+  return {'ok', known}
 end
 if ended() then
   return {'ended'}
 end
 local deleted, freed = 0, 0
-for i = 2, #ARGV do
+for i = FIRST, #ARGV do
   local stored = call('HGET', SCRATCH, ARGV[i])
   if stored then
     local _, live = header(stored, now)
@@ -19,4 +26,6 @@ end
 if freed > 0 then
   call('HINCRBY', META, 'scratch_bytes', text(-freed))
 end
-return {'ok', deleted}
+remember(request_id, digest, text(deleted))
+expire_parts(call('PTTL', META))
+return {'ok', text(deleted)}

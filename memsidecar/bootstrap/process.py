@@ -1,0 +1,108 @@
+"""The process from start to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from memsidecar import __version__
+from memsidecar.adapters.data_directory import DataDirectory
+from memsidecar.bootstrap.services import make_services
+from memsidecar.bootstrap.stores import open_sessions, open_stores
+from memsidecar.config import Config
+from memsidecar.domain.finding import Finding
+from memsidecar.server.app import Server, ServerSettings
+from memsidecar.services.verification import Verification
+
+_log = logging.getLogger(__name__)
+
+# The interpreter hands the GIL on after this long (its default is 5 ms). A commit takes it back some ten times in the
+# ledger's thread: each time it would wait for as long as the event loop is busy, and so would every write.
+SWITCH_INTERVAL = 0.0005
+# Allocations before a young collection, and such collections before an older one (Python's own: 700, 10, 10). A
+# collection stops every call: one of 2,000 young objects for half a millisecond, one that looks at three times as many
+# for two, a full one over the records of 100,000 memories for a tenth of a second. What survives is hardly ever cyclic.
+COLLECT_AFTER = (2_000, 2, 25_000)
+
+
+async def run(config: Config) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; returns when everything is closed.
+
+    Raises DataDirectoryBusy, StoreUnavailable, StoreFull, ModelUnavailable when it cannot start, InvalidField for a
+    setting that does not fit.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(DataDirectory.open(config.data_dir))
+        stores = await open_stores(config, stack)
+        sessions, tokenizer = await open_sessions(config, stack)
+        services = await make_services(config, stores, sessions, tokenizer, stack)
+        server = Server(_server_settings(config), services)
+        await server.start()
+        _calm_collector()
+        try:
+            _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
+            await stop.wait()
+            _log.info("draining")
+        finally:
+            # Also when this task is cancelled: calls must not meet stores that are closed.
+            await server.drain(config.drain_grace)
+    _log.info("stopped")
+
+
+def _calm_collector() -> None:
+    """What is there at the start stays; of what comes, little is cyclic, and looking at all of it takes long."""
+    # numpy's first np.unique loads it, in 15 ms of a recall.
+    importlib.import_module("numpy.ma")
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
+
+
+async def verify(config: Config, repair: bool) -> Sequence[Finding]:
+    """Compare ledger, graph, vectors and keywords; with `repair`, rebuild what differs from the ledger.
+
+    Raises DataDirectoryBusy while a sidecar runs on the same data directory.
+    """
+    async with AsyncExitStack() as stack:
+        stack.enter_context(DataDirectory.open(config.data_dir))
+        stores = await open_stores(config, stack)
+        await stores.projector.wait_until_caught_up()
+        check = Verification(
+            stores.ledger,
+            stores.codec,
+            stores.graph,
+            stores.projector,
+            stores.indexes,
+            stores.snapshots,
+            stores.space,
+        )
+        return [finding async for finding in check(repair)]
+
+
+def _server_settings(config: Config) -> ServerSettings:
+    return ServerSettings(
+        socket=str(config.socket_path),
+        socket_mode=config.listen.socket_mode,
+        socket_group=config.listen.socket_group,
+        tcp_host=config.listen.tcp_host,
+        tcp_port=config.listen.tcp_port or None,
+        health_host=config.health.host,
+        health_port=config.health.port or None,
+        token=config.token,
+        default_namespace=config.namespace,
+        max_concurrent_rpcs=config.limits.max_concurrent_rpcs,
+        max_streams=config.limits.max_streams,
+        stream_idle=config.limits.stream_idle,
+        reflection=config.reflection,
+    )

@@ -1,0 +1,142 @@
+"""The services over open stores."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from memsidecar import __version__
+from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
+from memsidecar.adapters.time_expressions import GrammarTimeExpressions
+from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
+from memsidecar.config import Config
+from memsidecar.domain.events import Entry
+from memsidecar.domain.profile_choice import read_choice
+from memsidecar.ports.models import Tokenizer
+from memsidecar.ports.runtime import Clock
+from memsidecar.ports.sessions import SessionStore
+from memsidecar.server.app import Services
+from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.context import BuildContext
+from memsidecar.services.conversation import Conversation
+from memsidecar.services.feedback import GiveFeedback
+from memsidecar.services.health import Health
+from memsidecar.services.hydration import Hydration
+from memsidecar.services.info import Info, ServerInfo
+from memsidecar.services.memories import Memories
+from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.past import Past
+from memsidecar.services.preparing import Preparing
+from memsidecar.services.purging import Purging
+from memsidecar.services.recall import Recall
+from memsidecar.services.remember import Remember
+from memsidecar.services.reranking import Reranking
+from memsidecar.services.residency import Residency
+from memsidecar.services.resident import Resident
+from memsidecar.services.sessions import Sessions
+from memsidecar.services.usages import Usages
+
+# A recall waits this long for the embedder, then answers from the other tiers.
+QUERY_MODEL_TIMEOUT = 2.0
+
+# Standard deviation of the cosines within a memory, by provider; the weight of a cosine follows from it. Measured over
+# all pairs of the developer samples' turns (LoCoMo, MADial-zh, PrefEval: 0.131, 0.123, 0.142 for USE; 0.118, 0.135 for
+# e5). MiniLM's 0.11 stands in where nothing is known.
+SPREAD = {"use": 0.13, "e5": 0.125, "use+e5": 0.125}
+UNKNOWN_SPREAD = 0.11
+
+
+async def make_services(
+    config: Config, stores: Stores, store: SessionStore, tokenizer: Tokenizer, stack: AsyncExitStack
+) -> Services:
+    clock = SystemClock()
+    ids = TimeOrderedIds(clock)
+
+    past = Past(stores.ledger, stores.codec, stores.indexes, stores.space)
+    stack.push_async_callback(past.close)
+
+    def committed(resident: Resident, entries: Sequence[Entry]) -> None:
+        stores.projector.publish(entries)
+        past.follow(resident.partition, entries)
+
+    hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
+    max_bytes = config.resident.max_mb * MEBIBYTE
+    usages = Usages(await open_accesses(config, stack), clock)
+    usages.start()
+    stack.push_async_callback(usages.close)
+    residency = Residency(hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages)
+    stack.push_async_callback(residency.close)
+    backlog = EmbeddingBacklog(residency, stores.space)
+    backlog.start()
+    stack.push_async_callback(backlog.close)
+    preparing = Preparing(stores.space)
+    reranking = _open_reranking(config, clock, stack)
+    chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    # An embedder has the spread that it has, whatever weights are chosen.
+    spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
+    times = GrammarTimeExpressions()
+    await asyncio.to_thread(times.load)
+    embeds = stores.space.embeds or config.embedding.provider == "client"
+    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
+    purging = Purging(stores.ledger, memories, clock)
+    purging.start()
+    stack.push_async_callback(purging.close)
+    times = GrammarTimeExpressions()
+    await asyncio.to_thread(times.load)
+    recall = Recall(
+        residency,
+        past,
+        stores.space,
+        backlog,
+        clock,
+        chosen,
+        spread,
+        QUERY_MODEL_TIMEOUT,
+        NamedTimes(times),
+        Conversation(store, clock),
+        usages,
+        reranking,
+    )
+    sessions = Sessions(store, tokenizer, clock, ids)
+    return Services(
+        now=clock.now,
+        remember=Remember(residency, preparing, backlog),
+        memories=memories,
+        recall=recall,
+        give_feedback=GiveFeedback(residency),
+        usage_of=usages.of,
+        build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
+        sessions=sessions,
+        info=Info(
+            ServerInfo(
+                version=__version__,
+                embedding_model=stores.space.model if embeds else "",
+                embedding_dimensions=0,
+                tokenizers=tokenizer.names,
+                default_namespace=config.namespace,
+                graph_engine=config.graph.engine,
+            ),
+            lambda: stores.space.dimensions if embeds else 0,
+        ),
+        health=Health(stores.ledger, stores.graph, store),
+    )
+
+
+def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack) -> Reranking | None:
+    settings = config.reranker
+    if settings.provider == "none":
+        return None
+    from memsidecar.adapters.openai_models import OpenAIReranker, RerankerSettings
+
+    reranker = OpenAIReranker(
+        RerankerSettings(
+            model=settings.model,
+            ask="chat" if settings.provider == "openai" else "rerank",
+            api_key=settings.api_key,
+            base_url=settings.base_url,
+            timeout=settings.timeout,
+        )
+    )
+    stack.push_async_callback(reranker.close)
+    return Reranking(reranker, clock, settings.top_n)

@@ -1,0 +1,62 @@
+"""How far an answer, and each hit, can be relied on: logistics of a few features, not of the score alone.
+
+A cosine says little (of LoCoMo's questions the answerable and the unanswerable ones have the same best cosine). What
+tells a question that has no answer is whose turns its words lead to: asked what Ann did, words that lead to Bob's turns
+are the sign of a false premise.
+
+The constants are fitted by `python -m tests.quality.calibrate FILE...` on the developer samples; it prints them with
+the AUROC of a five-fold cross-validation.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from memsidecar.domain.grounds import Grounds
+from memsidecar.domain.ranking import Signals, Values
+
+# Candidates, best first by their own relevance, whose speakers count.
+_BEST = 10
+# Logit = bias + sum of weight x feature, in the order of `Grounds.features`.
+ANSWER_BIAS = -1.5
+ANSWER = (2.8, 2.4, -6.6, 3.4)
+# A hit: bias, of its score as a share of what a score can be, of its lead over the best hit (0 or less).
+HIT_BIAS = -2.4
+HIT = (3.8, 13.7)
+
+
+def grounds(signals: Signals, own: Values) -> Grounds:
+    """The grounds of candidates (one or more) with their own relevance: without what a speaker's name or neighbours
+    gave them."""
+    similarity = max(0.0, float(signals.cosine.max()))
+    if signals.speaker is None:
+        return Grounds(similarity)
+    named = signals.speaker > 0
+    best = np.argpartition(-own, _BEST)[:_BEST] if len(own) > _BEST else np.arange(len(own))
+    total = float(own[best].sum())
+    return Grounds(
+        similarity,
+        keyword_lead=_lead(signals.keyword, named),
+        similarity_lead=_lead(signals.cosine, named),
+        share=float(own[best][named[best]].sum()) / total - 0.5 if total > 0 else 0.0,
+    )
+
+
+def answer_confidence(found: Grounds) -> float:
+    """0 to 1."""
+    return _chance(ANSWER_BIAS + sum(weight * value for weight, value in zip(ANSWER, found.features, strict=True)))
+
+
+def hit_confidence(score: float, best: float) -> float:
+    """0 to 1: how far one hit answers the question, given its score and that of the best hit."""
+    return _chance(HIT_BIAS + HIT[0] * score + HIT[1] * (score - best))
+
+
+def _lead(values: Values, named: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+    return float(values.max(where=named, initial=0.0) - values.max(where=~named, initial=0.0))
+
+
+def _chance(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-logit))

@@ -1,0 +1,123 @@
+"""What of a ranking is worth showing: near duplicates folded, variety by choice, as many hits as a question needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memsidecar.domain.memory import Episode, Fact, Memory, Preference
+from memsidecar.domain.text import normalise
+from memsidecar.domain.tokens import LETTER
+
+_DAY = 24 * 3600 * 1_000_000
+_WORDS = re.compile(rf"{LETTER}+")
+_ASCII_WORDS = re.compile("[a-z0-9]+")
+# What speakers put around a sentence without changing what it says.
+_FILLERS = frozenset("oh ah hey hi hello well so yeah yes ok okay haha lol btw um uh".split())
+# "I ran today" is another fact on another day.
+_RELATIVE_WORDS = frozenset(
+    """today tonight yesterday tomorrow now just ago this last next morning afternoon evening recently
+    currently""".split()
+)
+_RELATIVE_TIME = re.compile(
+    r"[今昨明前后]天|[今昨明]晚|现在|刚才|刚刚|最近|目前|上周|下周|本周|这周|[上下本这]个?[月年]|[去今明]年|今日|昨日|明日|오늘|어제|내일"
+)
+_DIGIT = re.compile("[0-9]")
+_NUMBERS = re.compile(r"\d+(?:[.,:/-]\d+)+")
+# Longer texts are folded only when they are equal.
+LONGEST_FOLDED = 2_000
+
+# A narrow question keeps hits of at least this share of the best score, an open one of that; between them linearly.
+# Chosen by hand, not fitted.
+NARROW_SHARE = 0.7
+OPEN_SHARE = 0.3
+
+
+def fold_key(memory: Memory) -> str:
+    """Two memories with one key say the same of the same: one of them is enough in an answer.
+
+    Every word counts, in order, with its numbers and negations; only case, width, punctuation and interjections do
+    not. Who says it counts, what a fact is about, and, where words such as "today" are in it, the day: a distinct
+    fact is never folded away, at the price of showing some paraphrases twice.
+    """
+    text = memory.text
+    if len(text) > LONGEST_FOLDED:
+        return f"long\0{memory.digest.hex() or memory.id}"
+    plain = text.isascii()
+    text = text.lower() if plain else normalise(text)
+    words = [word for word in (_ASCII_WORDS if plain else _WORDS).findall(text) if word not in _FILLERS]
+    if not words:
+        return f"id\0{memory.id}"
+    match memory.body:
+        case Episode(speaker=speaker):
+            about = normalise(speaker)
+        case Fact(subject=subject, predicate=predicate):
+            about = f"{subject}\0{predicate}"
+        case Preference(subject=subject, polarity=polarity):
+            about = f"{subject}\0{polarity < 0}"
+        case _:
+            about = ""
+    dated = not _RELATIVE_WORDS.isdisjoint(words) or (not plain and _RELATIVE_TIME.search(text))
+    day = memory.said_at // _DAY if dated else ""
+    # Numbers such as 3.5 and 3 5, or 10:30 and 10 30, are the same words; their punctuation is not.
+    numbers = _NUMBERS.findall(text) if _DIGIT.search(text) else ""
+    times = f"{memory.valid_from}\0{memory.valid_to}" if memory.valid_from or memory.valid_to else ""
+    return f"{memory.kind:d}\0{memory.state:d}\0{times}\0{about}\0{day}\0{numbers}\0{' '.join(words)}"
+
+
+def fold_number(memory: Memory) -> int:
+    """The key as an unsigned 64-bit number: equal keys have equal numbers, and different ones hardly ever."""
+    return int.from_bytes(blake2b(fold_key(memory).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def fold(numbers: Sequence[int]) -> list[list[int]]:
+    """Places of equal numbers, in groups; a group stands where its first, the best ranked, does."""
+    groups: dict[int, list[int]] = {}
+    for place, number in enumerate(numbers):
+        groups.setdefault(number, []).append(place)
+    return list(groups.values())
+
+
+def vary(scores: NDArray[np.float32], vectors: NDArray[np.float32], count: int, diversity: float) -> NDArray[np.intp]:
+    """Places of `count` candidates, each chosen for its score less what the chosen ones already say.
+
+    Maximal marginal relevance (Carbonell & Goldstein, SIGIR 1998): (1 - diversity) x score / best score - diversity x
+    highest cosine to one already chosen. `scores` are best first; `vectors` float32 (n, dimensions), unit length, a
+    zero row for a memory without one, which is like nothing. `diversity` is 0 (the order as it is) to 1.
+    """
+    total = len(scores)
+    count = min(count, total)
+    if diversity <= 0 or total <= 1:
+        return np.arange(count)
+    best = float(scores[0])
+    relevance = scores.astype(np.float64) / best if best > 0 else np.zeros(total)
+    likeness = np.zeros(total)
+    open_places = np.ones(total, dtype=np.bool_)
+    chosen: list[int] = []
+    while len(chosen) < count:
+        gain = (1 - diversity) * relevance - diversity * likeness
+        gain[~open_places] = -np.inf
+        place = int(np.argmax(gain))
+        chosen.append(place)
+        open_places[place] = False
+        likeness = np.maximum(likeness, vectors @ vectors[place])
+    return np.array(chosen, dtype=np.intp)
+
+
+def enough(scores: Sequence[float], breadth: float, most: int) -> int:
+    """How many of the ranked hits an answer needs: those near the best, the nearer the narrower the question.
+
+    `breadth` is 0 (narrow) to 1 (open). At least one while there is one, at most `most`.
+    """
+    if not scores:
+        return 0
+    share = NARROW_SHARE + (OPEN_SHARE - NARROW_SHARE) * min(1.0, max(0.0, breadth))
+    floor = scores[0] * share
+    count = 1
+    while count < min(most, len(scores)) and scores[count] >= floor:
+        count += 1
+    return count

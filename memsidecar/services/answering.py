@@ -1,0 +1,86 @@
+"""From ranked candidates of one or more partitions to the hits of an answer: folded, varied, enough, and in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from memsidecar.domain import limits
+from memsidecar.domain.diversity import enough, fold, fold_key, vary
+from memsidecar.domain.events import Matrix
+from memsidecar.domain.recall import Hit
+from memsidecar.services.search import Candidate, Search
+
+# Candidates looked at beyond those that are wanted: near duplicates take places, and variety needs something to choose.
+_SPARE = 10
+_VARIED_FROM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`skip` hits were on earlier pages, `most` are wanted now. `diversity` is 0 to 1. `breadth` is None for as many as
+    there are, else 0 (narrow) to 1 (open): then the scores decide how many."""
+
+    skip: int
+    most: int
+    diversity: float
+    breadth: float | None
+
+
+def answer(searches: Sequence[Search], wanted: Wanted) -> tuple[list[Hit], bool, int]:
+    """The hits of the page, whether there are more, and which search the best candidate is from (-1: none)."""
+    depth = min(wanted.skip + wanted.most, limits.MAX_DEPTH_OF_PAGES)
+    looked_at = depth * _VARIED_FROM if wanted.diversity > 0 else depth + _SPARE
+    found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]
+    ranked = sorted(found)[: looked_at + 1] if len(searches) > 1 else found
+    if not ranked:
+        return [], False, -1
+    groups = _folded(searches, ranked)
+    if wanted.diversity > 0:
+        groups = _varied(searches, ranked, groups, depth + 1, wanted.diversity)
+    best = ranked[0].score
+    page = groups[wanted.skip : depth]
+    if wanted.breadth is not None:
+        page = page[: enough([ranked[group[0]].score for group in page], wanted.breadth, wanted.most)]
+    hits = [_hit(searches, ranked, group, best) for group in page]
+    more = wanted.breadth is None and len(groups) > depth and depth < limits.MAX_DEPTH_OF_PAGES
+    return hits, more, ranked[0].place
+
+
+def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:
+    """Places in `ranked`, near duplicates together. Equal numbers hardly ever belong to different texts: then they
+    stay apart."""
+    numbers = [searches[c.place].fold(c.number) for c in ranked]
+    if len(set(numbers)) == len(numbers):
+        return [[place] for place in range(len(ranked))]
+    groups = []
+    for group in fold(numbers):
+        if len(group) == 1:
+            groups.append(group)
+            continue
+        keys: dict[str, list[int]] = {}
+        for place in group:
+            one = ranked[place]
+            keys.setdefault(fold_key(searches[one.place].memory(one.number)), []).append(place)
+        groups += keys.values()
+    return sorted(groups)
+
+
+def _varied(
+    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]], count: int, diversity: float
+) -> list[list[int]]:
+    firsts = [ranked[group[0]] for group in groups]
+    scores = np.array([one.score for one in firsts], dtype=np.float32)
+    vectors: Matrix = np.stack([searches[one.place].vector(one.number) for one in firsts])
+    return [groups[place] for place in vary(scores, vectors, count, diversity)]
+
+
+def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], group: Sequence[int], best: float) -> Hit:
+    first = ranked[group[0]]
+    hit = searches[first.place].hit(first.number, best)
+    if len(group) == 1:
+        return hit
+    others = (ranked[place] for place in group[1:])
+    return replace(hit, duplicates=tuple(searches[one.place].name(one.number) for one in others))
