@@ -95,7 +95,8 @@ class BuildContext:
                 found.revision = resident.head.revision
                 if Part.PROFILE in wanted.shares:
                     limit = min(_MOST_PROFILE, max(8, wanted.max_tokens // _TOKENS_PER_LINE))
-                    found.profile = standing(resident, question.scope, question.filter, now, limit)
+                    then = now if question.known_at is None else min(question.known_at, now)
+                    found.profile = standing(resident, question.scope, question.filter, then, limit)
         except TimeoutError:
             found.reports = _failed(found, TierOutcome.TIMED_OUT, "the caller's time ran out")
         except StoreUnavailable as error:

@@ -36,7 +36,9 @@ class _TierEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeW
     TIER_VECTOR: _Tier.ValueType  # 2
     """By meaning: nearest vectors."""
     TIER_GRAPH: _Tier.ValueType  # 3
-    """By the entities that the query names."""
+    """By the entities that the query names, and those that the best of what the
+    others find mentions.
+    """
     TIER_KEYWORD: _Tier.ValueType  # 4
     """By its words."""
     TIER_RECENCY: _Tier.ValueType  # 5
@@ -56,7 +58,9 @@ TIER_SESSION: Tier.ValueType  # 1
 TIER_VECTOR: Tier.ValueType  # 2
 """By meaning: nearest vectors."""
 TIER_GRAPH: Tier.ValueType  # 3
-"""By the entities that the query names."""
+"""By the entities that the query names, and those that the best of what the
+others find mentions.
+"""
 TIER_KEYWORD: Tier.ValueType  # 4
 """By its words."""
 TIER_RECENCY: Tier.ValueType  # 5

@@ -282,6 +282,16 @@ async def test_long_material_is_put_together_off_the_loop(stack: Stack, sessions
     assert built.context.token_count <= 2000
 
 
+async def test_the_profile_of_the_past_is_that_of_the_past(stack: Stack, build: BuildContext) -> None:
+    """What has expired since was part of it."""
+    then = stack.clock.time
+    await stack.remember(ANN, Draft(Fact("Ann is on leave."), expires_at=then + 10))
+    stack.clock.time += 20
+    for known_at, found in ((then, True), (None, False)):
+        built = await build(wanted(question=Question(ANN, "Ann", known_at=known_at)))
+        assert ("on leave" in section(built, Part.PROFILE)) is found
+
+
 async def test_a_profile_is_the_users_own_by_importance(stack: Stack) -> None:
     (ann,) = stored(await stack.remember(ANN, Draft(Entity("Ann"))))
     (acme,) = stored(await stack.remember(ANN, Draft(Entity("Acme"))))
