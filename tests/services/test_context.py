@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,19 +54,6 @@ class HangingSessions(Sessions):
 @pytest.fixture
 def embedder() -> Patient:
     return Patient()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with RunningServer(tmp_path_factory.mktemp("sessions")) as running:
-        yield running
-
-
-@pytest.fixture
-async def store(server: RunningServer) -> AsyncIterator[RedisSessions]:
-    opened = RedisSessions.connect(RedisSettings(server.url))
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
 
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
-from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
+from memsidecar.adapters.redis_sessions import RedisSessions
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.memory import Fact
@@ -17,7 +15,6 @@ from memsidecar.domain.session import Message, Role
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.services.sessions import Sessions
 from tests.services.stack import ANN, TEAM, Stack, said, stored
-from tests.session_servers import RunningServer
 
 WORDS = frozenset({Tier.KEYWORD})
 JUNE = 1_686_700_800_000_000  # 14 June 2023
@@ -160,19 +157,6 @@ async def test_an_explained_answer_says_what_was_understood(stack: Stack) -> Non
     assert found.end is not None
     assert found.start <= JUNE < found.end
     assert (await stack.recall(ANN, "When was Bob in Lisbon?")).understanding is None
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with RunningServer(tmp_path_factory.mktemp("sessions")) as running:
-        yield running
-
-
-@pytest.fixture
-async def store(server: RunningServer) -> AsyncIterator[RedisSessions]:
-    opened = RedisSessions.connect(RedisSettings(server.url))
-    yield opened
-    await opened.close()
 
 
 async def talk(stack: Stack, store: RedisSessions, name: str, *turns: str) -> None:

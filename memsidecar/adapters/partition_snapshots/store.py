@@ -28,7 +28,7 @@ from memsidecar.ports.snapshots import Arrays
 
 _log = logging.getLogger(__name__)
 
-# Raised when the arrays' layout changes, or what is worked out of a text and kept in them (tokens, traits, the numbers of
+# Raised when the arrays' layout changes, or how what is in them is worked out of a text (tokens, traits, the numbers of
 # folding): older snapshots are then ignored, and replaced.
 FORMAT = 5
 
