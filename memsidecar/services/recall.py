@@ -39,6 +39,7 @@ from memsidecar.services.resident import Resident
 from memsidecar.services.search import Search
 from memsidecar.services.usages import Usages
 
+_ALL = frozenset(Tier)
 # Building more hits than this takes longer than the rest of a recall.
 MANY_HITS = 50
 # What finds candidates in long-term memory.
@@ -151,7 +152,7 @@ class Recall:
         profile = self._profile(question)
         if question.embedding is not None:
             question = replace(question, embedding=self._space.check(question.embedding))
-        tiers = question.tiers or frozenset(Tier)
+        tiers = question.tiers or _ALL
         heard = None
         if question.conversation:
             heard = await self._conversation.hear(question, Tier.SESSION in tiers)
