@@ -32,6 +32,7 @@ from memsidecar.services.conversation import Conversation, Heard
 from memsidecar.services.long_texts import is_long
 from memsidecar.services.named_times import NO_TIMES, NamedTimes, Times
 from memsidecar.services.past import Past
+from memsidecar.services.patience import seconds_for_sources
 from memsidecar.services.preparing import Space
 from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Loaded, Residency
@@ -148,7 +149,8 @@ class Recall:
 
     async def _plan(self, question: Question) -> _Plan:
         started, scope = self._clock.monotonic(), question.scope
-        deadline = None if question.soft_deadline is None else started + question.soft_deadline
+        ends = [seconds for seconds in (question.soft_deadline, seconds_for_sources()) if seconds is not None]
+        deadline = started + min(ends) if ends else None
         profile = self._profile(question)
         if question.embedding is not None:
             question = replace(question, embedding=self._space.check(question.embedding))
