@@ -18,7 +18,7 @@ from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.services.past import Past
-from memsidecar.services.patience import seconds_to_spend
+from memsidecar.services.patience import seconds_for_sources
 from memsidecar.services.profile import standing
 from memsidecar.services.recall import Recall
 from memsidecar.services.residency import Residency
@@ -89,7 +89,7 @@ class BuildContext:
         try:
             if wanted.shares.keys() & _RECALLED_PARTS:
                 await self._recalled(wanted, found)
-            async with asyncio.timeout(seconds_to_spend()):
+            async with asyncio.timeout(seconds_for_sources()):
                 question, now = wanted.question, self._clock.now()
                 resident = await self._view(question, now)
                 found.revision = resident.head.revision
@@ -111,7 +111,7 @@ class BuildContext:
         return await self._past.view(partition, question.known_at, now)
 
     async def _recalled(self, wanted: Wanted, found: _Remembered) -> None:
-        question, patience = wanted.question, seconds_to_spend()
+        question, patience = wanted.question, seconds_for_sources()
         # The session has sections of its own.
         tiers = (question.tiers or frozenset(Tier)) - {Tier.SESSION}
         if not tiers:
@@ -144,7 +144,7 @@ class BuildContext:
         key = SessionKey(wanted.question.scope.partition, wanted.session)
         started = self._clock.monotonic()
         try:
-            async with asyncio.timeout(seconds_to_spend()):
+            async with asyncio.timeout(seconds_for_sources()):
                 _, messages = await self._sessions.conversation(key, LOOK_BACK)
                 scratch: Sequence[ScratchEntry] = ()
                 if Part.SCRATCH in wanted.shares:

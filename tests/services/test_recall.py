@@ -13,7 +13,6 @@ from memsidecar.domain.errors import DimensionMismatch, ModelUnavailable, Revisi
 from memsidecar.domain.events import Matrix, Vectors
 from memsidecar.domain.memory import Entity, Fact, State
 from memsidecar.domain.recall import Filter, Hit, Question, Recalled, Tier, TierOutcome, TierReport
-from memsidecar.services.patience import expect_answer_within, seconds_left
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.services.stack import ANN, BEN, TEAM, Stack, said, stored
 
@@ -74,18 +73,6 @@ async def test_a_slow_embedder_is_waited_for_no_longer_than_asked(stack: Stack) 
     assert outcomes(answer)[Tier.VECTOR] is TierOutcome.TIMED_OUT
     assert len(answer.hits) == 1
     assert slow(stack).cancelled
-
-
-async def test_a_slow_embedder_is_waited_for_no_longer_than_the_caller_waits(stack: Stack) -> None:
-    await stack.remember(ANN, "drinks green tea")
-    slow(stack).go.clear()
-    expect_answer_within(0.2)
-    answer = await stack.recall(ANN, "green tea")
-    left = seconds_left()
-    assert left is not None
-    assert left > 0
-    assert outcomes(answer)[Tier.VECTOR] is TierOutcome.TIMED_OUT
-    assert len(answer.hits) == 1
 
 
 async def test_meaning_alone_without_the_embedder_is_an_error(stack: Stack) -> None:

@@ -1,44 +1,95 @@
-"""What a request may ask of a recall beside its question, and the session that is going on, in whole recalls."""
+"""What a question can ask of the past, of the session, of the time it names, and of the order of its answer."""
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
 import pytest
 
-from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions
-from memsidecar.domain.draft import Draft, Request
+from memsidecar.domain.draft import Draft, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound
-from memsidecar.domain.memory import Fact
-from memsidecar.domain.ranking import DAY
+from memsidecar.domain.events import Matrix
+from memsidecar.domain.memory import Episode, Fact
 from memsidecar.domain.recall import Filter, MessageHit, Question, Recalled, Tier, TierOutcome
-from memsidecar.domain.session import Message, Role
+from memsidecar.domain.session import Message, Role, Session
 from memsidecar.ports.sessions import SessionKey
-from memsidecar.services.sessions import Sessions
-from tests.services.stack import ANN, TEAM, Stack, said, stored
+from memsidecar.services.patience import expect_answer_within
+from tests.doubles.hash_embedder import HashEmbedder
+from tests.services.stack import ANN, TEAM, Stack, stored
 
-WORDS = frozenset({Tier.KEYWORD})
-JUNE = 1_686_700_800_000_000  # 14 June 2023
+NAMES = itertools.count()
+DAY = 24 * 3600 * 1_000_000
+WHO = ANN.partition
+
+
+def micros(*date: int) -> int:
+    return int(datetime(*date, tzinfo=UTC).timestamp()) * 1_000_000  # type: ignore[arg-type, misc]
 
 
 def texts(answer: Recalled) -> list[str]:
     return [hit.memory.text for hit in answer.hits]
 
 
-def outcome_of(answer: Recalled, tier: Tier) -> TierOutcome:
-    (report,) = (r for r in answer.reports if r.tier is tier)
-    return report.outcome
+def outcome(answer: Recalled, tier: Tier) -> TierOutcome:
+    return next(report.outcome for report in answer.reports if report.tier is tier)
+
+
+async def test_what_was_learnt_later_is_not_known_in_the_past(stack: Stack) -> None:
+    (home,) = stored(await stack.remember(ANN, "Ann lives in Porto"))
+    then = stack.clock.now()
+    stack.clock.time += DAY
+    await stack.memories.update(WHO, home.id, Patch({"statement": "Ann lives in Lisbon"}), Request())
+    await stack.remember(ANN, "Ann lives with a cat")
+    assert texts(await stack.recall(ANN, "where does Ann live", known_at=then)) == ["Ann lives in Porto"]
+    assert "Ann lives in Lisbon" in texts(await stack.recall(ANN, "where does Ann live"))
+
+
+async def test_the_future_is_the_present(stack: Stack) -> None:
+    await stack.remember(ANN, "Ann lives in Porto")
+    assert texts(await stack.recall(ANN, "Porto", known_at=stack.clock.now() + DAY)) == ["Ann lives in Porto"]
+
+
+async def test_only_what_was_true_at_a_time_is_found(stack: Stack) -> None:
+    moved = micros(2025, 6, 1)
+    await stack.remember(
+        ANN,
+        Draft(Fact("Ann lives in Porto"), valid_to=moved),
+        Draft(Fact("Ann lives in Lisbon"), valid_from=moved),
+        Draft(Fact("Ann lives by the sea")),
+    )
+    before = await stack.recall(ANN, "where does Ann live", filter=Filter(valid_at=moved - 1))
+    assert set(texts(before)) == {"Ann lives in Porto", "Ann lives by the sea"}
+    after = await stack.recall(ANN, "where does Ann live", filter=Filter(valid_at=moved))
+    assert set(texts(after)) == {"Ann lives in Lisbon", "Ann lives by the sea"}
+
+
+async def test_pages_hold_every_hit_once_in_the_order_of_the_whole(stack: Stack) -> None:
+    await stack.remember(ANN, *(f"green tea number {n}" for n in range(25)))
+    whole = texts(await stack.recall(ANN, "green tea", max_hits=50))
+    assert len(whole) == 25
+    pages = [await stack.recall(ANN, "green tea", max_hits=10, skip=skip) for skip in (0, 10, 20)]
+    assert [text for page in pages for text in texts(page)] == whole
+    assert [page.more for page in pages] == [True, True, False]
 
 
 async def test_what_says_the_same_is_one_hit_that_names_the_others(stack: Stack) -> None:
-    one, again, other = stored(
-        await stack.remember(
-            ANN, said("I love green tea."), said("Oh, I love green tea!", "t"), said("I love green tea, not black.")
-        )
-    )
-    answer = await stack.recall(ANN, "green tea")
-    assert {hit.memory.id for hit in answer.hits} in ({one.id, other.id}, {again.id, other.id})
-    (folded,) = (hit for hit in answer.hits if hit.duplicates)
-    assert {folded.memory.id, *(memory for _, memory in folded.duplicates)} == {one.id, again.id}
+    (one, other) = stored(await stack.remember(ANN, "I drink green tea.", "I drink green tea!"))
+    (shared,) = stored(await stack.remember(TEAM, "I drink green tea"))
+    (hit,) = (await stack.recall(ANN, "green tea", include_shared=True)).hits
+    found = {(hit.partition, hit.memory.id), *hit.duplicates}
+    assert found == {(WHO, one.id), (WHO, other.id), (TEAM.partition, shared.id)}
+
+
+async def test_a_folded_hit_makes_room_for_another(stack: Stack) -> None:
+    same = [f"I drink green tea{'!' * n}" for n in range(8)]
+    await stack.remember(ANN, *same, "green tea is from Kyoto", "green tea is cheap here")
+    answer = await stack.recall(ANN, "green tea", max_hits=3)
+    assert len({text.rstrip("!") for text in texts(answer)}) == 3
 
 
 async def test_the_same_in_the_shared_partition_is_folded_under_its_own_name(stack: Stack) -> None:
@@ -46,172 +97,142 @@ async def test_the_same_in_the_shared_partition_is_folded_under_its_own_name(sta
     await stack.remember(TEAM, "The kitchen has tea!")
     (hit,) = (await stack.recall(ANN, "kitchen tea", include_shared=True)).hits
     ((partition, _),) = hit.duplicates
-    assert {hit.partition, partition} == {ANN.partition, TEAM.partition}
+    assert {hit.partition, partition} == {WHO, TEAM.partition}
 
 
-@pytest.mark.parametrize("diversity", [0.0, 0.5])
-async def test_pages_hold_each_hit_once_in_the_order_of_the_whole(stack: Stack, diversity: float) -> None:
-    await stack.remember(ANN, *(f"{'tea ' * (1 + n % 5)}number {n}" for n in range(23)), "Tea number 0!")
-    whole = await stack.recall(ANN, "tea", max_hits=40, diversity=0.0)
-    assert not whole.more
-    assert len(whole.hits) == 23
-    paged: list[str] = []
-    more = True
-    while more:
-        page = await stack.recall(ANN, "tea", max_hits=7, skip=len(paged), diversity=diversity)
-        paged += texts(page)
-        more = page.more
-    assert sorted(paged) == sorted(texts(whole))
-    if not diversity:
-        assert paged == texts(whole)
+async def test_diversity_puts_what_is_new_before_what_is_alike(stack: Stack) -> None:
+    await stack.remember(ANN, "green tea one", "green tea one more", "green tea one again", "green parrot")
+    near = texts(await stack.recall(ANN, "green tea one", max_hits=2))
+    far = texts(await stack.recall(ANN, "green tea one", max_hits=2, diversity=0.9))
+    assert "green parrot" not in near
+    assert far[0] == near[0]
+    assert far[1] == "green parrot"
 
 
-async def test_variety_puts_what_has_not_been_said_yet_before_what_has(stack: Stack) -> None:
-    await stack.remember(ANN, "green tea in the morning", "green tea in the mornings", "tea bowls from Kyoto")
-    plain = await stack.recall(ANN, "green tea morning")
-    varied = await stack.recall(ANN, "green tea morning", diversity=1.0)
-    assert texts(plain)[-1] == "tea bowls from Kyoto"
-    assert texts(varied)[0] == texts(plain)[0]
-    assert texts(varied)[1] == "tea bowls from Kyoto"
-
-
-async def test_a_narrow_question_gets_fewer_hits_when_it_may_decide(stack: Stack) -> None:
-    await stack.remember(ANN, "The tea house opens at nine", *(f"Tea house note {n} on many things" for n in range(8)))
-    narrow, open_ = "When does the tea house open?", "What do you know of the tea house?"
-    few = await stack.recall(ANN, narrow, adaptive=True)
-    many = await stack.recall(ANN, open_, adaptive=True)
-    assert 1 <= len(few.hits) < len(many.hits)
-    assert len((await stack.recall(ANN, narrow)).hits) == 9
-    assert not few.more
+async def test_a_narrow_question_gets_fewer_hits_than_an_open_one_when_it_may_choose(stack: Stack) -> None:
+    await stack.remember(ANN, "the library is at Park Street", *(f"the street has {n} shops" for n in range(6)))
+    narrow = await stack.recall(ANN, "Where is the library on Park Street?", adaptive=True)
+    assert texts(narrow) == ["the library is at Park Street"]
+    fixed = await stack.recall(ANN, "Where is the library on Park Street?")
+    assert len(fixed.hits) > 3
 
 
 @pytest.mark.parametrize(
-    ("question", "found"), [("tea in June 2023", ["Green tea"]), ("tea", ["Black tea", "Green tea"])]
+    ("zone", "found"), [("UTC", "the bakery was full"), ("Asia/Shanghai", "the bakery was closed")]
 )
-async def test_a_named_time_is_a_filter_when_asked_for(stack: Stack, question: str, found: list[str]) -> None:
-    for text, time in (("Green tea", JUNE), ("Black tea", JUNE + 30 * DAY)):
-        await stack.remember(ANN, Draft(Fact(text), valid_from=time))
-    assert sorted(texts(await stack.recall(ANN, question, only_named_time=True))) == found
-    assert len(texts(await stack.recall(ANN, question))) == 2
+async def test_a_named_time_is_of_the_callers_zone(stack: Stack, zone: str, found: str) -> None:
+    """Six in the evening in UTC is two in the morning of the next day in Shanghai."""
+    for text, day in (("the bakery was closed", 1), ("the bakery was full", 2)):
+        await stack.remember(ANN, Draft(Episode(text, start_time=micros(2026, 3, day, 18))))
+    asked = micros(2026, 3, 3, 10)
+    answer = await stack.recall(ANN, "the bakery yesterday", time=asked, zone=zone, only_named_time=True)
+    assert texts(answer) == [found]
 
 
-async def test_days_begin_where_the_question_is_asked(stack: Stack) -> None:
-    """It is the 15th in Shanghai already, and still the 14th in London."""
-    asked = JUNE + 20 * 3600 * 1_000_000
-    await stack.remember(
-        ANN, Draft(Fact("Green tea"), valid_from=JUNE), Draft(Fact("Black tea"), valid_from=JUNE - DAY)
-    )
-    for zone, found in (("Asia/Shanghai", "Green tea"), ("Europe/London", "Black tea")):
-        answer = await stack.recall(ANN, "tea yesterday", time=asked, zone=zone, only_named_time=True, tiers=WORDS)
-        assert texts(answer) == [found]
+async def test_without_the_filter_a_named_time_is_a_bonus(stack: Stack) -> None:
+    for day in (1, 2, 3):
+        await stack.remember(ANN, Draft(Episode(f"a walk on day {day}", start_time=micros(2026, 3, day, 12))))
+    answer = await stack.recall(ANN, "the walk on 2 March 2026", time=micros(2026, 4, 1), explain=True)
+    assert texts(answer)[0] == "a walk on day 2"
+    assert len(answer.hits) == 3
+    assert answer.understanding is not None
+    assert (answer.understanding.start, answer.understanding.end) == (micros(2026, 3, 2), micros(2026, 3, 3))
 
 
-async def test_what_was_known_then_is_what_is_recalled(stack: Stack) -> None:
-    await stack.remember(ANN, "drinks green tea")
-    then = stack.clock.now()
-    stack.clock.time += DAY
-    await stack.remember(ANN, "drinks black tea")
-    assert texts(await stack.recall(ANN, "tea", known_at=then)) == ["drinks green tea"]
-    assert texts(await stack.recall(ANN, "tea", known_at=then - 1)) == []
-    assert len((await stack.recall(ANN, "tea", known_at=stack.clock.now() + DAY)).hits) == 2
+async def test_an_unknown_profile_or_weight_is_refused_by_name(stack: Stack) -> None:
+    with pytest.raises(InvalidField, match=r"options\.profile: is none of balanced, default"):
+        await stack.recall(ANN, "tea", profile="nonsense")
+    with pytest.raises(InvalidField, match=r"options\.weights\[nonsense\]"):
+        await stack.recall(ANN, "tea", weights={"nonsense": 1.0})
 
 
-async def test_what_was_true_then_is_what_is_recalled(stack: Stack) -> None:
-    await stack.remember(
-        ANN,
-        Draft(Fact("lives in Porto"), valid_from=JUNE, valid_to=JUNE + DAY),
-        Draft(Fact("lives in Lisbon"), valid_from=JUNE + DAY),
-        "lives by the sea",
-    )
-    for time, found in ((JUNE - 1, set()), (JUNE, {"lives in Porto"}), (JUNE + DAY, {"lives in Lisbon"})):
-        answer = await stack.recall(ANN, "lives", filter=Filter(valid_at=time))
-        assert set(texts(answer)) == found | {"lives by the sea"}
-
-
-async def test_an_unknown_profile_or_weight_is_named(stack: Stack) -> None:
-    for more, field in (
-        ({"profile": "none"}, "options.profile"),
-        ({"weights": {"luck": 1.0}}, "options.weights[luck]"),
-    ):
-        with pytest.raises(InvalidField) as refused:
-            await stack.recall(ANN, "tea", **more)
-        assert refused.value.violations[0][0] == field
-
-
-async def test_a_weight_of_the_request_changes_its_answer_alone(stack: Stack) -> None:
+async def test_a_weight_of_the_request_counts(stack: Stack) -> None:
     await stack.remember(ANN, "tea")
-    off = await stack.recall(ANN, "tea", weights={"keyword": 0.0, "similarity": 0.0}, explain=True)
-    assert not {"keyword", "similarity"} & {c.signal for hit in off.hits for c in hit.components}
-    on = await stack.recall(ANN, "tea", explain=True)
-    assert {"keyword", "similarity"} <= {c.signal for c in on.hits[0].components}
+    for weight, there in ((0.0, False), (1.0, True)):
+        answer = await stack.recall(ANN, "tea", weights={"keyword": weight}, explain=True)
+        assert ("keyword" in {c.signal for c in answer.hits[0].components}) is there
 
 
-async def test_an_explained_answer_says_what_was_understood(stack: Stack) -> None:
-    await stack.remember(ANN, said("We saw Lisbon.", speaker="Bob"), said("Nice."))
-    answer = await stack.recall(ANN, "When was Bob in Lisbon in June 2023?", explain=True)
-    found = answer.understanding
-    assert found is not None
-    assert (found.people, found.language, found.breadth, found.rewritten) == (("Bob",), "en", 0.0, "")
-    assert len(found.entities) == 1
-    assert found.start is not None
-    assert found.end is not None
-    assert found.start <= JUNE < found.end
-    assert (await stack.recall(ANN, "When was Bob in Lisbon?")).understanding is None
+async def test_a_question_is_explained(stack: Stack) -> None:
+    await stack.remember(ANN, Draft(Episode("Ben went to Lisbon", speaker="Ann")))
+    answer = await stack.recall(ANN, "When did Ann see Ben in Lisbon?", explain=True)
+    assert answer.understanding is not None
+    assert (answer.understanding.people, answer.understanding.language) == (("Ann",), "en")
+    assert answer.understanding.breadth == 0.0
+    assert answer.understanding.entities
+    assert (await stack.recall(ANN, "tea")).understanding is None
 
 
-async def talk(stack: Stack, store: RedisSessions, name: str, *turns: str) -> None:
-    """Recalls of the stack hear a session of Ann's from now on."""
+class Hanging(HashEmbedder):
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        if texts == ["green tea"]:
+            await asyncio.Event().wait()
+        return await super().embed(texts)
+
+
+async def test_the_callers_deadline_leaves_time_for_the_answer(tmp_path: Path) -> None:
+    stack = await Stack.open(tmp_path, Hanging())
+    await stack.remember(ANN, "drinks green tea")
+
+    async def ask() -> Recalled:
+        expect_answer_within(0.3)
+        async with asyncio.timeout(0.3):
+            return await stack.recall(ANN, "green tea")
+
+    answer = await asyncio.create_task(ask())
+    assert texts(answer) == ["drinks green tea"]
+    assert outcome(answer, Tier.VECTOR) is TierOutcome.TIMED_OUT
+    await stack.close()
+
+
+async def talk(stack: Stack, store: RedisSessions, *said: str) -> str:
+    """A session in which the user says that; the stack's recalls hear sessions of this store from now on."""
     stack.clock.time = 4_102_444_800_000_000  # the store's sessions end by their own clock
     stack.recalling = stack.recall_with(store)
-    sessions = Sessions(store, QuicktokTokenizer(), stack.clock, stack.ids)
-    await sessions.create(ANN, name, {}, None, None, Request())
-    messages = [Message(Role.USER, text) for text in turns]
-    await sessions.append(SessionKey(ANN.partition, name), messages, None, Request())
-
-
-async def test_messages_of_the_session_come_beside_the_hits(stack: Stack, store: RedisSessions) -> None:
-    await talk(stack, store, "beside", "The orders table is large.", "It rains.")
-    await stack.remember(ANN, "The orders table has forty columns")
-    answer = await stack.recall(ANN, "orders table size", conversation="beside")
-    assert [hit.message.text for hit in answer.messages] == ["The orders table is large."]
-    assert texts(answer) == ["The orders table has forty columns"]
-    assert outcome_of(answer, Tier.SESSION) is TierOutcome.OK
-    later = await stack.recall(ANN, "orders table size", conversation="beside", skip=1)
-    assert later.messages == ()
-    without = await stack.recall(ANN, "orders table size", conversation="beside", tiers=WORDS)
-    assert without.messages == ()
-    assert outcome_of(without, Tier.SESSION) is TierOutcome.SKIPPED
+    now = stack.clock.now()
+    name = f"talk-{next(NAMES)}"
+    session = Session(name, ANN, now, now, now + DAY, DAY)
+    await store.create(session, "", b"")
+    await store.append(SessionKey(WHO, name), [Message(Role.USER, text) for text in said], now, None, "", b"")
+    return name
 
 
 async def test_the_last_turns_make_a_question_searchable(stack: Stack, store: RedisSessions) -> None:
-    await stack.remember(ANN, "Trattoria Bella is on Mill Lane")
-    await talk(stack, store, "leaning", "We had lunch at Trattoria Bella.")
-    alone = await stack.recall(ANN, "And where is that?", tiers=WORDS)
+    session = await talk(stack, store, "I had lunch at Trattoria Bella with Marco.")
+    await stack.remember(ANN, "Trattoria Bella is on Via Roma", "the gym is on Main Street")
+    alone = await stack.recall(ANN, "and where is that?", tiers=frozenset({Tier.KEYWORD}))
     assert texts(alone) == []
-    answer = await stack.recall(ANN, "And where is that?", conversation="leaning", tiers=WORDS, explain=True)
-    assert texts(answer) == ["Trattoria Bella is on Mill Lane"]
+    answer = await stack.recall(
+        ANN, "and where is that?", conversation=session, explain=True, tiers=frozenset({Tier.KEYWORD})
+    )
+    assert texts(answer)[0] == "Trattoria Bella is on Via Roma"
     assert answer.understanding is not None
     assert "Trattoria Bella" in answer.understanding.rewritten
 
 
-async def test_a_stream_begins_with_the_session(stack: Stack, store: RedisSessions) -> None:
-    await talk(stack, store, "streamed", "The orders table is large.")
-    await stack.remember(ANN, "The orders table has forty columns")
-    events = [e async for e in stack.recalling.stream(Question(ANN, "orders table", conversation="streamed"))]
+async def test_messages_of_the_session_are_a_source_of_their_own(stack: Stack, store: RedisSessions) -> None:
+    session = await talk(stack, store, "My flight is at nine.", "I like tea.")
+    await stack.remember(ANN, "the flight is with TAP")
+    question = Question(ANN, "When is my flight?", conversation=session)
+    answer = await stack.recalling.once(question)
+    assert [hit.message.text for hit in answer.messages] == ["My flight is at nine."]
+    assert texts(answer) == ["the flight is with TAP"]
+    assert outcome(answer, Tier.SESSION) is TierOutcome.OK
+    events = [event async for event in stack.recalling.stream(question)]
     assert isinstance(events[0], MessageHit)
-    assert isinstance(events[-1], Recalled)
     assert sum(isinstance(event, MessageHit) for event in events) == 1
+    assert (await stack.recall(ANN, "When is my flight?", conversation=session, skip=1)).messages == ()
 
 
-async def test_a_session_that_is_not_there_is_an_error(stack: Stack, store: RedisSessions) -> None:
-    await talk(stack, store, "there", "Hello.")
+async def test_a_session_that_is_not_there_is_not_found(stack: Stack, store: RedisSessions) -> None:
+    await talk(stack, store, "hello")
     with pytest.raises(NotFound):
-        await stack.recall(ANN, "tea", conversation="gone")
+        await stack.recall(ANN, "tea", conversation="another")
 
 
-async def test_without_the_session_store_long_term_memory_answers(stack: Stack) -> None:
+async def test_without_the_session_store_memory_answers_and_says_so(stack: Stack) -> None:
     await stack.remember(ANN, "drinks green tea")
-    answer = await stack.recall(ANN, "green tea", conversation="s")
+    answer = await stack.recall(ANN, "green tea", conversation="any")
     assert texts(answer) == ["drinks green tea"]
-    assert outcome_of(answer, Tier.SESSION) is TierOutcome.UNAVAILABLE
+    assert outcome(answer, Tier.SESSION) is TierOutcome.UNAVAILABLE
     assert answer.degraded
