@@ -102,11 +102,11 @@ class WritingClient:
             assert (summary.received, summary.failure_count) == (sum(len(c.texts) for c in chunks), 0)
             # A stream does not name its memories.
             wanted = {text for chunk in chunks for text in chunk.texts}
-            async for memory in client.list_memories(user=self.user, page_size=1000):
-                if memory.text in wanted:
-                    self.known.memories[memory.name] = (memory.text, False)
-                    wanted.discard(memory.text)
-            assert not wanted
+            found = {m.name: m.text async for m in client.list_memories(user=self.user, page_size=1000)}
+            named = {name: (text, False) for name, text in found.items() if text in wanted}
+            assert len(named) == len(wanted)
+            # Only now: killed between two pages, it would know some of a chunk and doubt the rest.
+            self.known.memories.update(named)
 
         self.known.doubts += chunks
         await self._attempt(client, send)
