@@ -29,15 +29,31 @@ class Wanted:
     breadth: float | None
 
 
-def answer(searches: Sequence[Search], wanted: Wanted) -> tuple[list[Hit], bool, int]:
-    """The hits of the page, whether there are more, and which search the best candidate is from (-1: none)."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The hits, whether there are more, and which search the best candidate is from (-1: none). `starved`: so many
+    candidates say the same that others may have been crowded out."""
+
+    hits: list[Hit]
+    more: bool
+    first: int
+    starved: bool = False
+
+
+def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
+    """The page of an answer. Near duplicates take no places: as many more candidates are looked at as it takes."""
     depth = min(wanted.skip + wanted.most, limits.MAX_DEPTH_OF_PAGES)
     looked_at = depth * _VARIED_FROM if wanted.diversity > 0 else depth + _SPARE
-    found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]
-    ranked = sorted(found)[: looked_at + 1] if len(searches) > 1 else found
-    if not ranked:
-        return [], False, -1
-    groups = _folded(searches, ranked)
+    while True:
+        found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]
+        ranked = sorted(found)[: looked_at + 1] if len(searches) > 1 else found
+        if not ranked:
+            return Page([], False, -1)
+        groups = _folded(searches, ranked)
+        if len(groups) > depth or len(ranked) <= looked_at:
+            break
+        looked_at *= 4
+    starved = len(groups) <= depth and len(groups) < len(ranked) and any(search.full for search in searches)
     if wanted.diversity > 0:
         groups = _varied(searches, ranked, groups, depth + 1, wanted.diversity)
     best = ranked[0].score
@@ -46,7 +62,7 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> tuple[list[Hit], bool,
         page = page[: enough([ranked[group[0]].score for group in page], wanted.breadth, wanted.most)]
     hits = [_hit(searches, ranked, group, best) for group in page]
     more = wanted.breadth is None and len(groups) > depth and depth < limits.MAX_DEPTH_OF_PAGES
-    return hits, more, ranked[0].place
+    return Page(hits, more, ranked[0].place, starved)
 
 
 def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:

@@ -43,6 +43,8 @@ from memsidecar.services.usages import Usages
 _ALL = frozenset(Tier)
 # Building more hits than this takes longer than the rest of a recall.
 MANY_HITS = 50
+# Times as many candidates, when those that say the same have crowded out the others.
+WIDER = 8
 # What finds candidates in long-term memory.
 _FINDERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD, Tier.RECENCY)
 _NOTHING_TO_FIND = {
@@ -124,7 +126,7 @@ class Recall:
             try:
                 await _at_rest(plan.loaded)
                 early_plan = replace(plan, tiers=first, reports={})
-                early = self._answer(early_plan, self._search(early_plan, None), plan.question.max_hits)
+                early = self._answer(early_plan, None, self._search(early_plan, None), plan.question.max_hits)
                 for hit in early.hits:
                     sent.add((hit.partition, hit.memory.id))
                     yield hit
@@ -238,10 +240,10 @@ class Recall:
         """The whole answer, looked at a second time if there is somebody to do it, its hits counted as recalled."""
         most = plan.question.max_hits
         if self._reranking is None or Tier.RERANKER not in plan.tiers:
-            whole = self._answer(plan, await self._searched(plan, vector, most), most)
+            whole = self._answer(plan, vector, await self._searched(plan, vector, most), most)
         else:
             wide = max(most, self._reranking.top_n)
-            whole = self._answer(plan, await self._searched(plan, vector, wide), wide)
+            whole = self._answer(plan, vector, await self._searched(plan, vector, wide), wide)
             reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
             reports = (*whole.reports, reranked.report)
             whole = replace(
@@ -262,16 +264,16 @@ class Recall:
                 return self._search(plan, vector)
         return searches
 
-    def _search(self, plan: _Plan, vector: Matrix | None) -> list[Search]:
+    def _search(self, plan: _Plan, vector: Matrix | None, wider: int = 1) -> list[Search]:
         question = plan.question
         searches = []
         for resident, of_resident in plan.residents:
             search = Search(resident, question, of_resident, plan.profile, plan.now, self._clock.monotonic)
-            search.run(plan.tiers, vector, plan.deadline)
+            search.run(plan.tiers, vector, plan.deadline, wider)
             searches.append(search)
         return searches
 
-    def _answer(self, plan: _Plan, searches: list[Search], most: int) -> Recalled:
+    def _answer(self, plan: _Plan, vector: Matrix | None, searches: list[Search], most: int) -> Recalled:
         question, analysis = plan.question, plan.residents[0][1]
         session = _NO_SESSION if plan.heard is None else plan.heard.report
         reports = [session, *(_report(plan, tier, searches) for tier in _FINDERS)]
@@ -281,18 +283,23 @@ class Recall:
                 raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
         diversity = plan.profile.diversity if question.diversity is None else question.diversity
         breadth = analysis.cues.breadth if question.adaptive else None
-        hits, more, first = answer(searches, Wanted(question.skip, most, diversity, breadth))
+        wanted, wider = Wanted(question.skip, most, diversity, breadth), 1
+        page = answer(searches, wanted)
+        while page.starved:
+            wider *= WIDER
+            searches = self._search(plan, vector, wider)
+            page = answer(searches, wanted)
         # Partitions share one question: the one that the best hit is from has the answer, or none has.
-        grounds = searches[first].grounds if first >= 0 else NO_GROUNDS
+        grounds = searches[page.first].grounds if page.first >= 0 else NO_GROUNDS
         return Recalled(
-            tuple(hits),
+            tuple(page.hits),
             tuple(reports),
             plan.residents[0][0].head.revision,
-            answer_confidence(grounds) if first >= 0 else 0.0,
+            answer_confidence(grounds) if page.first >= 0 else 0.0,
             grounds,
             plan.heard.messages if plan.heard is not None and not question.skip else (),
             _understood(plan) if question.explain else None,
-            more,
+            page.more,
         )
 
 

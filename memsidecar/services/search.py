@@ -67,26 +67,30 @@ class Search:
         self._profile, self._now, self._monotonic, self._sources = profile, now, monotonic, sources
         # How each source did; one that had nothing to look for is not in it.
         self.reports: dict[Tier, TierReport] = {}
+        # A source may have more than it was asked for.
+        self.full = False
         self._rows: RowNumbers = np.zeros(0, dtype=np.int64)
         self._scored: Scored | None = None
         self._signals: Signals | None = None
         self._entities: tuple[str, ...] = ()
         self._over: tuple[str, ...] = ()
 
-    def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None) -> None:
+    def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None, wider: int = 1) -> None:
+        """Ask every source and rank. `wider` times as many candidates as usual."""
         resident, question, analysis = self._resident, self._question, self._analysis
         mask = matching(resident, question.scope, question.filter, self._now)
         known = (e for e in question.entities if e in resident.lookup.rows)
         self._entities = tuple(dict.fromkeys((*known, *analysis.entities)))
         alone = not analysis.terms and not self._entities
         per_hit, at_least = (ALONE_PER_HIT, ALONE_AT_LEAST) if alone else (PER_HIT, AT_LEAST)
-        wanted = max(at_least, per_hit * (question.skip + question.max_hits))
+        wanted = max(at_least, per_hit * (question.skip + question.max_hits)) * wider
         newest = self._profile.freshness >= FRESH or analysis.cues.recent
         ask = Ask(resident, analysis, self._entities, vector, mask, wanted, newest)
         # A vector alone asks for what is near it, not for what is connected.
         asked = tiers - {Tier.GRAPH} if alone else tiers
         found, self.reports = ask_all(self._sources, ask, asked, self._monotonic, deadline)
         parts = [brought.rows for brought in found.values()]
+        self.full = any(len(rows) >= wanted for rows in parts)
         if not parts:
             return
         self._rows = with_neighbours(np.concatenate(parts), resident, mask)

@@ -236,3 +236,17 @@ async def test_without_the_session_store_memory_answers_and_says_so(stack: Stack
     assert texts(answer) == ["drinks green tea"]
     assert outcome(answer, Tier.SESSION) is TierOutcome.UNAVAILABLE
     assert answer.degraded
+
+
+@pytest.mark.parametrize("count", [30, 300])
+async def test_many_that_say_the_same_crowd_nobody_out(stack: Stack, count: int) -> None:
+    others = [f"green tea from place {n}" for n in range(20)]
+    for _ in range(count):
+        await stack.memories.create(WHO, Draft(Fact("green tea")), "", Request())
+    await stack.remember(ANN, *others)
+    answer = await stack.recall(ANN, "green tea", max_hits=10)
+    assert len(answer.hits) == 10
+    assert answer.more
+    assert len(answer.hits[0].duplicates) == count - 1
+    rest = await stack.recall(ANN, "green tea", max_hits=50)
+    assert {text for text in texts(rest) if "place" in text} == set(others)
