@@ -147,7 +147,7 @@ class BuildContext:
         key = SessionKey(wanted.question.scope.partition, wanted.session)
         started = self._clock.monotonic()
         try:
-            async with asyncio.timeout(_patience()):
+            async with asyncio.timeout(_least(_patience(), wanted.question.soft_deadline)):
                 _, messages = await self._sessions.conversation(key, LOOK_BACK)
                 scratch: Sequence[ScratchEntry] = ()
                 if Part.SCRATCH in wanted.shares:
@@ -177,6 +177,11 @@ def _patience() -> float | None:
     """Seconds that may be waited for sources; None when the caller waits for ever."""
     left = seconds_left()
     return None if left is None else max(left - _MARGIN, left * (1 - _MARGIN_SHARE))
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    given = [seconds for seconds in (one, other) if seconds is not None]
+    return min(given, default=None)
 
 
 def _of_session(outcome: TierOutcome, found: int, elapsed: float, message: str) -> TierReport:
