@@ -22,10 +22,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from memsidecar.domain.invisible import INVISIBLE
+
 # No reader sees these; between the letters of a word they hide it from a search.
-_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
-# England's flag is a black flag followed by tag characters: the one use of them that means something.
-_HIDDEN = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0020-\U000e007f]")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_HIDDEN = re.compile("[\U000e0020-\U000e007f]")
+# England's flag is a black flag, the tags of "gbeng" and an end: the one use of them that means something.
+_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
+_LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
 # Latin letters in other dresses: full-width, mathematical, circled.
 _DRESSED = re.compile("[\u2100-\u214f\u24b6-\u24e9\uff21-\uff5a\U0001d400-\U0001d7ff]")
 
@@ -157,7 +161,7 @@ def looks_like_instruction(text: str) -> bool:
         folded = text.lower()
         found = [word for word in _ASCII_WORDS if word in folded]
     else:
-        if _HIDDEN.search(text):
+        if _HIDDEN.search(text) and _HIDDEN.search(_FLAG.sub("", text)):
             return True
         # Normalising costs as much as all the rest, and full-width punctuation would ask for it in every Chinese text.
         plain = unicodedata.normalize("NFKC", text) if _DRESSED.search(text) else text
@@ -165,5 +169,7 @@ def looks_like_instruction(text: str) -> bool:
         found = [word for word in _WORDS if word in folded]
     if not found:
         return False
+    # A context shows every kind of line end as one, so a turn may begin after any.
+    folded = _LINE_ENDS.sub("\n", folded)
     present = frozenset(found)
     return any(pattern.search(folded) for words, pattern in _COMPILED if not present.isdisjoint(words))

@@ -94,7 +94,8 @@ class Scored:
             if t.weight and (raw := float(t.raw[index]))
         ]
         capped = float(self.scores[index]) - sum(c.contribution for c in found)
-        if abs(capped) > 1e-4:
+        # What single precision leaves over is less.
+        if abs(capped) > 1e-6:
             found.append(Component("cap", 1.0, capped, capped))
         return tuple(found)
 

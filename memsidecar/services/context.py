@@ -144,7 +144,7 @@ class BuildContext:
         key = SessionKey(wanted.question.scope.partition, wanted.session)
         started = self._clock.monotonic()
         try:
-            async with asyncio.timeout(seconds_for_sources()):
+            async with asyncio.timeout(_least(seconds_for_sources(), wanted.question.soft_deadline)):
                 _, messages = await self._sessions.conversation(key, LOOK_BACK)
                 scratch: Sequence[ScratchEntry] = ()
                 if Part.SCRATCH in wanted.shares:
@@ -168,6 +168,11 @@ async def _together(
     finally:
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    given = [seconds for seconds in (one, other) if seconds is not None]
+    return min(given, default=None)
 
 
 def _of_session(outcome: TierOutcome, found: int, elapsed: float, message: str) -> TierReport:

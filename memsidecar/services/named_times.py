@@ -13,16 +13,18 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # What datetime can say; beyond it, and close to its ends, where a time expression could lead out, nothing is read.
 _FIRST = (datetime(2, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 _LAST = (datetime(9998, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
-_ALWAYS = 2**62
+# What a Timestamp can say; a zone may lead out of it by half a day.
+_BEGINNING = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+_END = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """`bonus` are the times that what was said in them gains by; `whole` (half-open, microseconds) is the time that the
-    question is about as a whole, or None."""
+    """`bonus` are the times that what was said in them gains by; `whole` (half-open, microseconds; a side that is None
+    has no end) is the time that the question is about as a whole, or None."""
 
     bonus: tuple[TimeSpan, ...] = ()
-    whole: tuple[int, int] | None = None
+    whole: tuple[int | None, int | None] | None = None
 
 
 NO_TIMES = Times()
@@ -41,5 +43,9 @@ class NamedTimes:
         if not found:
             return NO_TIMES
         first = found[0]
-        whole = (-_ALWAYS if first.start is None else first.start, _ALWAYS if first.end is None else first.end)
-        return Times(tuple(span for span in found if span.start is None or span.start <= now), whole)
+        bonus = tuple(span for span in found if span.start is None or span.start <= now)
+        return Times(bonus, (_told(first.start), _told(first.end)))
+
+
+def _told(time: int | None) -> int | None:
+    return None if time is None else min(max(time, _BEGINNING), _END)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memsidecar.domain.confidence import answer_confidence
-from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown
+from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
 from memsidecar.domain.language import language_of
@@ -99,7 +99,7 @@ class Recall:
         waits less a margin) is reported, not an error.
 
         Raises InvalidField (an unknown profile or weight), DimensionMismatch, RevisionUnknown, NotFound (the session),
-        ModelUnavailable (when no source could answer), LedgerDamaged.
+        ModelUnavailable or StoreUnavailable (when no source could answer), LedgerDamaged.
         """
         plan = await self._plan(question)
         vector = await self._vector(plan)
@@ -191,8 +191,11 @@ class Recall:
                 read.append((resident, await asyncio.to_thread(analyse, question.text, *known)))
             else:
                 read.append((resident, analyse(question.text, *known)))
-        if question.min_revision is not None and residents[0].head.revision < question.min_revision:
-            raise RevisionUnknown(str(question.min_revision))
+        if question.min_revision is not None:
+            # The past may be older than the write; the store may not.
+            present = residents[0] if loaded else await self._residency.view(scope.partition)
+            if present.head.revision < question.min_revision:
+                raise RevisionUnknown(str(question.min_revision))
         return _Plan(question, profile, read, loaded, now, deadline, tiers, times, heard)
 
     def _profile(self, question: Question) -> Profile:
@@ -241,9 +244,11 @@ class Recall:
         most = plan.question.max_hits
         if self._reranking is None or Tier.RERANKER not in plan.tiers:
             whole = self._answer(plan, vector, await self._searched(plan, vector, most), most)
+            self._require_one(whole.reports)
         else:
             wide = max(most, self._reranking.top_n)
             whole = self._answer(plan, vector, await self._searched(plan, vector, wide), wide)
+            self._require_one(whole.reports)
             reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
             reports = (*whole.reports, reranked.report)
             whole = replace(
@@ -264,6 +269,15 @@ class Recall:
                 return self._search(plan, vector)
         return searches
 
+    def _require_one(self, reports: Sequence[TierReport]) -> None:
+        """Raises when what could have answered has failed, and nothing else had something to look for."""
+        failed = {r.tier for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)}
+        if not failed or any(r.outcome is TierOutcome.OK for r in reports):
+            return
+        if failed == {Tier.SESSION}:
+            raise StoreUnavailable("sessions", "does not answer, and no other tier can")
+        raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
+
     def _search(self, plan: _Plan, vector: Matrix | None, wider: int = 1) -> list[Search]:
         question = plan.question
         searches = []
@@ -277,10 +291,6 @@ class Recall:
         question, analysis = plan.question, plan.residents[0][1]
         session = _NO_SESSION if plan.heard is None else plan.heard.report
         reports = [session, *(_report(plan, tier, searches) for tier in _FINDERS)]
-        if not any(r.outcome is TierOutcome.OK for r in reports):
-            failed = next((r for r in reports if r.outcome in (TierOutcome.UNAVAILABLE, TierOutcome.TIMED_OUT)), None)
-            if failed is not None:
-                raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
         diversity = plan.profile.diversity if question.diversity is None else question.diversity
         breadth = analysis.cues.breadth if question.adaptive else None
         wanted, wider = Wanted(question.skip, most, diversity, breadth), 1

@@ -55,10 +55,36 @@ def ends(span: TimeSpan | None) -> tuple[int | None, int | None] | None:
         ("从3月到5月", "2026-03-01", "2026-05-31"),
         ("最近三天", "2026-08-09", "2026-08-12"),
         ("下半年", "2026-07-01", "2026-12-31"),
+        ("2020年以后", "2021-01-01", "2026-08-12"),
     ],
 )
 def test_a_text_is_about_the_days_that_it_names(text: str, first: str, last: str) -> None:
     assert ends(TIMES.resolve(text, NOW)) == days(first, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "first_after"),
+    [
+        ("before 2020", "2020-01-01"),
+        ("2020年以前", "2020-01-01"),
+        ("2020年之前", "2020-01-01"),
+        ("1998年前", "1998-01-01"),
+        ("二〇二〇年以前", "2020-01-01"),
+        ("5月以前", "2026-05-01"),
+        ("十二月之前", "2025-12-01"),
+        ("2024年5月以前", "2024-05-01"),
+    ],
+)
+def test_before_a_year_or_a_month_has_no_beginning(text: str, first_after: str) -> None:
+    assert ends(TIMES.resolve(text, NOW)) == (None, days(first_after, first_after)[0])
+
+
+@pytest.mark.parametrize("text", ["两千年前", "五个月前", "20年前", "三年以前"])
+def test_an_amount_before_now_is_no_date(text: str) -> None:
+    found = TIMES.resolve(text, NOW)
+    assert found is not None
+    assert found.start is not None
+    assert found.vague
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_scores_lie_in_range_and_their_components_add_up(
     assert ((scored.scores >= 0) & (scored.scores <= 1)).all()
     for index, total in enumerate(scored.scores.tolist()):
         components = scored.explain(index)
-        assert abs(sum(c.contribution for c in components) - total) < 2e-4
+        assert abs(sum(c.contribution for c in components) - total) < 2e-6
         assert len({c.signal for c in components}) == len(components)
         for component in components:
             assert abs(component.raw * component.weight - component.contribution) < 1e-6

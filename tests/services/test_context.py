@@ -310,3 +310,13 @@ async def test_of_many_equal_ones_the_oldest_are_the_profile(stack: Stack) -> No
     resident = await stack.residency.view(ANN.partition)
     found = standing(resident, ANN, Filter(), stack.clock.now(), 40)
     assert [memory.text for memory in found] == [f"fact {at}" for at in range(40)]
+
+
+async def test_a_session_is_waited_for_no_longer_than_asked(stack: Stack, store: RedisSessions, filled: str) -> None:
+    hanging = HangingSessions(store, TOKENIZER, stack.clock, stack.ids)
+    build = BuildContext(stack.recalling, stack.residency, stack.past, hanging, TOKENIZER, stack.clock)
+    question = replace(wanted(filled).question, soft_deadline=0.05)
+    built = await build(wanted(filled, question=question))
+    assert built.degraded
+    assert outcomes(built)[Tier.SESSION] is TierOutcome.TIMED_OUT
+    assert "oat milk" in section(built, Part.PROFILE)

@@ -3,15 +3,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.domain.draft import Draft, Request
-from memsidecar.domain.errors import DimensionMismatch, ModelUnavailable, RevisionUnknown
+from memsidecar.domain.errors import DimensionMismatch, ModelUnavailable, RevisionUnknown, StoreUnavailable
 from memsidecar.domain.events import Matrix, Vectors
-from memsidecar.domain.memory import Entity, Fact, State
+from memsidecar.domain.memory import Entity, Episode, Fact, State
 from memsidecar.domain.recall import Filter, Hit, Question, Recalled, Tier, TierOutcome, TierReport
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.services.stack import ANN, BEN, TEAM, Stack, said, stored
@@ -242,3 +244,56 @@ async def test_what_is_due_is_noticed_by_a_recall(stack: Stack) -> None:
     slow(stack).failure = None
     await stack.recall(ANN, "green tea")
     assert list(stack.backlog._partitions) == [WHO]
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("What did I do before 2020?", "UTC"),
+        ("2020年之前我做了什么？", "Asia/Shanghai"),
+        ("What happens on 9999-12-31?", "America/New_York"),
+        ("What happened on 0001-01-01?", "Asia/Shanghai"),
+    ],
+)
+async def test_a_named_time_is_one_that_a_timestamp_can_tell(stack: Stack, text: str, zone: str) -> None:
+    await stack.remember(ANN, "one")
+    answer = await stack.recall(ANN, text, zone=zone, explain=True)
+    found = answer.understanding
+    assert found is not None
+    told = [Timestamp(seconds=time // 1_000_000) for time in (found.start, found.end) if time is not None]
+    assert told
+    assert all(time.ToDatetime() for time in told)
+    assert "before" not in text or found.start is None
+
+
+async def test_only_what_was_said_before_a_named_time(stack: Stack) -> None:
+    for year in (2018, 2022):
+        said_at = int(datetime(year, 5, 1, tzinfo=UTC).timestamp()) * 1_000_000
+        await stack.remember(ANN, Draft(Episode(f"a trip in {year}", start_time=said_at)))
+    answer = await stack.recall(ANN, "trips before 2020", only_named_time=True)
+    assert [hit.memory.text for hit in answer.hits] == ["a trip in 2018"]
+
+
+async def test_the_past_is_told_to_whoever_has_written_since(stack: Stack) -> None:
+    await stack.remember(ANN, "tea")
+    then = stack.clock.now()
+    stack.clock.time += 1_000_000
+    written = await stack.remember(ANN, "coffee")
+    answer = await stack.recall(ANN, "tea or coffee", known_at=then, min_revision=written.revision)
+    assert [hit.memory.text for hit in answer.hits] == ["tea"]
+    with pytest.raises(RevisionUnknown):
+        await stack.recall(ANN, "tea", known_at=then, min_revision=written.revision + 1)
+
+
+async def test_a_session_store_that_is_away_is_blamed_for_what_it_alone_could_answer(stack: Stack) -> None:
+    await stack.remember(ANN, "tea")
+    with pytest.raises(StoreUnavailable, match="sessions"):
+        await stack.recall(ANN, "tea", conversation="s", tiers=frozenset({Tier.SESSION}))
+
+
+async def test_a_stream_waits_for_meaning_when_nothing_else_answers(stack: Stack) -> None:
+    """The session store is away, and the question has neither words nor names."""
+    await stack.remember(ANN, "tea")
+    events = [item async for item in stack.recalling.stream(Question(ANN, "🙂", conversation="s"))]
+    assert isinstance(events[-1], Recalled)
+    assert [hit.memory.text for hit in events[-1].hits] == ["tea"]

@@ -238,6 +238,11 @@ def _weekend(match: Match[str], now: datetime) -> Reading:
 
 
 _AMOUNT = rf"(?P<n>半|十?[几数]十?|{_N}+)(?:多|来)?个?(?P<half>半)?"
+# 2020年以前 is before that year and 五月之前 before that month; 两千年前 and 五个月前 are amounts.
+_NO_DATE = (
+    rf"(?<![{DIGITS}])(?!(?:(?:19|20|21)[0-9]{{2}}|[一二][零〇九][零〇一二三四五六七八九]{{2}})年"
+    r"|(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月[以之])"
+)
 _SPAN = r"(?P<unit>天|日|周|星期|礼拜|月|季度|年|小时|钟头|分钟|晚)(?P<half2>半)?"
 
 RULES = (
@@ -267,6 +272,6 @@ RULES = (
     _rule(rf"{_SHIFT}季度", _quarter),
     _rule(rf"(?:{_YEAR}的?|(?P<dir>上|这|下|本)个?)(?P<season>[春夏秋冬])[天季日]?", _season),
     _rule(rf"(?<!每年)(?<!每个)(?<!每逢)(?:{_YEAR}的?)?(?P<festival>{either(CHINESE)})", _festival),
-    _rule(rf"{_AMOUNT}{_SPAN}(?:以|之)?(?P<side>前|后)(?![台端面悔])", _away),
+    _rule(rf"{_NO_DATE}{_AMOUNT}{_SPAN}(?:以|之)?(?P<side>前|后)(?![台端面悔])", _away),
     _rule(rf"(?P<dir>最近|过去|近|这|未来|接下来|今后|往后)的?这?{_AMOUNT}{_SPAN}", _rolling),
 )

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from memsidecar.domain.invisible import INVISIBLE
+
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -31,9 +33,11 @@ _MARKS = re.compile(
     r"|`(?=``)|~(?=~~)",
     re.IGNORECASE,
 )
-_LINE_START = re.compile(r"^([ \t]*)(?=#|[-*+][ \t]|[-=*_]{3,}[ \t]*$)", re.MULTILINE)
+# What may stand before the first character of a line that a reader sees.
+_INDENT = rf"(?:[^\S\n]|[{INVISIBLE}])"
+_LINE_START = re.compile(rf"^({_INDENT}*)(?=#|[-*+][ \t]|[-=*_]{{3,}}[ \t]*$)", re.MULTILINE)
 _ROLE_START = re.compile(
-    rf"^(?P<role>[ \t]*(?:[*_>]{{1,3}}[ \t]*)?(?:{_ROLES})[*_]{{0,3}}[ \t]*)(?P<colon>[:：])", re.M | re.I
+    rf"^(?P<role>{_INDENT}*(?:[*_>]{{1,3}}[ \t]*)?(?:{_ROLES})[*_]{{0,3}}[ \t]*)(?P<colon>[:：])", re.M | re.I
 )
 _XML = re.compile("[&<>]")
 _XML_NAMES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -80,4 +84,4 @@ def _broken(text: str, broken: Callable[[str], str], before_line: str) -> str:
     return _XML_LINE_START.sub(lambda found: found[1] + broken(found[2]), text)
 
 
-_XML_LINE_START = re.compile(r"^([ \t]*)(#)", re.MULTILINE)
+_XML_LINE_START = re.compile(rf"^({_INDENT}*)(#)", re.MULTILINE)
