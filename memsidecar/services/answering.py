@@ -33,13 +33,18 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> tuple[list[Hit], bool,
     """The hits of the page, whether there are more, and which search the best candidate is from (-1: none)."""
     depth = min(wanted.skip + wanted.most, limits.MAX_DEPTH_OF_PAGES)
     looked_at = depth * _VARIED_FROM if wanted.diversity > 0 else depth + _SPARE
-    found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]
-    ranked = sorted(found)[: looked_at + 1] if len(searches) > 1 else found
-    if not ranked:
-        return [], False, -1
-    groups = _folded(searches, ranked)
+    while True:
+        found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]
+        ranked = sorted(found)[: looked_at + 1] if len(searches) > 1 else found
+        if not ranked:
+            return [], False, -1
+        groups = _folded(searches, ranked)
+        # Many near duplicates must not take the places of what else there is.
+        if len(groups) > depth or len(ranked) <= looked_at:
+            break
+        looked_at *= _VARIED_FROM
     if wanted.diversity > 0:
-        groups = _varied(searches, ranked, groups, depth + 1, wanted.diversity)
+        groups = _varied(searches, ranked, groups, depth + 1, wanted)
     best = ranked[0].score
     page = groups[wanted.skip : depth]
     if wanted.breadth is not None:
@@ -69,12 +74,14 @@ def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[lis
 
 
 def _varied(
-    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]], count: int, diversity: float
+    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]], count: int, wanted: Wanted
 ) -> list[list[int]]:
     firsts = [ranked[group[0]] for group in groups]
     scores = np.array([one.score for one in firsts], dtype=np.float32)
     vectors: Matrix = np.stack([searches[one.place].vector(one.number) for one in firsts])
-    return [groups[place] for place in vary(scores, vectors, count, diversity)]
+    # Each page chooses from as many more, so that the pages before it stay as they were.
+    opens = np.array([group[0] // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
+    return [groups[place] for place in vary(scores, vectors, count, wanted.diversity, opens)]
 
 
 def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], group: Sequence[int], best: float) -> Hit:

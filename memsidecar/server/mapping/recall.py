@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -133,9 +133,15 @@ def _set_analysis(target: pb.QueryAnalysis, found: Understanding, partition: Par
     target.rewritten_text = found.rewritten
 
 
-async def with_hits(response: pb.RecallOnceResponse, hits: Sequence[Hit], now: int, usage_of: UsageOf) -> bytes:
-    """The bytes of the whole answer. The weakest hits are left out, and it is degraded, where it would not fit a
-    message.
+async def with_hits(
+    response: pb.RecallOnceResponse,
+    hits: Sequence[Hit],
+    now: int,
+    usage_of: UsageOf,
+    page_after: Callable[[int], str],
+) -> bytes:
+    """The bytes of the whole answer. The weakest hits are left for the next page, and it is degraded, where it would
+    not fit a message. `page_after` gives the token of the page that follows so many of these hits.
 
     Messages one after the other are one message with the fields of all: so what is kept of a hit need not be parsed,
     copied and written again each time.
@@ -152,6 +158,7 @@ async def with_hits(response: pb.RecallOnceResponse, hits: Sequence[Hit], now: i
         room -= size + 8
         if room < 0:
             response.degraded = True
+            response.next_page_token = page_after(len(parts) // 4)
             break
         parts += (_HIT_TAG, varint(size), kept, own)
     return b"".join((response.SerializeToString(), *parts))

@@ -50,7 +50,11 @@ class RecallServicer:
         response = once_response(recalled, question.scope.partition)
         if recalled.more:
             response.next_page_token = next_page_token(request, question.skip + len(recalled.hits))
-        return await with_hits(response, recalled.hits, self._now(), self._usage_of)
+
+        def page_after(sent: int) -> str:
+            return next_page_token(request, question.skip + sent)
+
+        return await with_hits(response, recalled.hits, self._now(), self._usage_of, page_after)
 
     async def Recall(self, request: pb.RecallRequest) -> AsyncGenerator[pb.RecallResponse, None]:  # noqa: N802
         question = self._question(request)
