@@ -12,7 +12,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types architecture test demo bench bench-compare bench-scale \
-	quality quality-ablation crash \
+	quality quality-ablation quality-precision quality-times crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
@@ -80,6 +80,14 @@ bench-scale: $(SETUP) ## Measure with a million memories (ARGS='--memories 50000
 quality: $(SETUP) ## Score recall: make quality DATA=file.jsonl [RESULTS=file]
 	@[ -n "$(DATA)" ] || { echo "usage: make quality DATA=file.jsonl [RESULTS=file]" >&2; exit 2; }
 	@$(PY) -m tests.quality "$(DATA)" $(if $(RESULTS),"$(RESULTS)") $(ARGS)
+
+quality-precision: $(SETUP) ## What must not be in an answer: make quality-precision DATA=file.jsonl
+	@[ -n "$(DATA)" ] || { echo "usage: make quality-precision DATA=file.jsonl" >&2; exit 2; }
+	@$(PY) -m tests.quality.precision "$(DATA)"
+
+quality-times: $(SETUP) ## Time expressions read right: make quality-times DATA=file.jsonl
+	@[ -n "$(DATA)" ] || { echo "usage: make quality-times DATA=file.jsonl" >&2; exit 2; }
+	@$(PY) -m tests.quality.times "$(DATA)"
 
 quality-ablation: $(SETUP) ## What each step of the ranking is worth: make quality-ablation DATA="file.jsonl ..."
 	@[ -n "$(DATA)" ] || { echo 'usage: make quality-ablation DATA="file.jsonl ..."' >&2; exit 2; }

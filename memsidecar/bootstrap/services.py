@@ -75,8 +75,6 @@ async def make_services(
     chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
-    times = GrammarTimeExpressions()
-    await asyncio.to_thread(times.load)
     embeds = stores.space.embeds or config.embedding.provider == "client"
     memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
     purging = Purging(stores.ledger, memories, clock)

@@ -22,10 +22,6 @@ class Days:
     last: date
 
 
-def days_around(day: date, back: int, ahead: int) -> Days:
-    return Days(day - timedelta(back), day + timedelta(ahead))
-
-
 def one(day: date) -> Days:
     return Days(day, day)
 

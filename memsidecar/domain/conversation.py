@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from memsidecar.domain.recall import MessageHit
 from memsidecar.domain.session import Message, Role
@@ -14,8 +14,6 @@ from memsidecar.domain.tokens import query_tokens, tokens
 _MESSAGE_CHARS = 4_000
 # Messages that bear on a question, at most: the window brings the newest anyway.
 MOST = 10
-# Bytes of theirs together: an answer holds its hits, too. The best is always there.
-MOST_BYTES = 1024 * 1024
 
 
 def bearing(text: str, messages: Sequence[Message]) -> tuple[MessageHit, ...]:
@@ -38,19 +36,4 @@ def bearing(text: str, messages: Sequence[Message]) -> tuple[MessageHit, ...]:
     ]
     found = [hit for hit in scored if hit.score > 0]
     found.sort(key=lambda hit: (-hit.score, -hit.message.seq))
-    return tuple(_fitting(found[:MOST]))
-
-
-def _fitting(found: Sequence[MessageHit]) -> Iterator[MessageHit]:
-    """Those that fit, in order; a long one does not keep a shorter one out."""
-    room = MOST_BYTES
-    for place, hit in enumerate(found):
-        size = _size(hit.message)
-        if size <= room or place == 0:
-            room -= size
-            yield hit
-
-
-def _size(message: Message) -> int:
-    calls = (part for call in message.tool_calls for part in (call.id, call.name, call.arguments))
-    return sum(len(part.encode()) for part in (message.text, message.metadata, message.name, *calls))
+    return tuple(found[:MOST])

@@ -9,7 +9,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.domain.memory import Episode, Fact, Memory, Preference
+from memsidecar.domain.memory import Entity, Episode, Fact, Memory, Preference, Procedure
 from memsidecar.domain.text import normalise
 from memsidecar.domain.tokens import LETTER
 
@@ -41,8 +41,9 @@ def fold_key(memory: Memory) -> str:
     """Two memories with one key say the same of the same: one of them is enough in an answer.
 
     Every word counts, in order, with its numbers and negations; only case, width, punctuation and interjections do
-    not. Who says it counts, what a fact is about, and, where words such as "today" are in it, the day: a distinct
-    fact is never folded away, at the price of showing some paraphrases twice.
+    not. Who says it counts, what else the memory holds (the object of a fact, the steps of a procedure), and, where
+    words such as "today" are in it, the day: a distinct fact is never folded away, at the price of showing some
+    paraphrases twice.
     """
     text = memory.text
     if len(text) > LONGEST_FOLDED:
@@ -52,21 +53,29 @@ def fold_key(memory: Memory) -> str:
     words = [word for word in (_ASCII_WORDS if plain else _WORDS).findall(text) if word not in _FILLERS]
     if not words:
         return f"id\0{memory.id}"
+    # What the memory holds beside its text; most have nothing of it.
+    beside: tuple[object, ...] = ()
     match memory.body:
-        case Episode(speaker=speaker):
+        case Episode(speaker=speaker, title=title, outcome=outcome, decisions=decisions, lessons=lessons):
             about = normalise(speaker)
-        case Fact(subject=subject, predicate=predicate):
+            if title or outcome or decisions or lessons:
+                beside = (title, int(outcome), decisions, lessons)
+        case Fact(subject=subject, predicate=predicate) as fact:
             about = f"{subject}\0{predicate}"
-        case Preference(subject=subject, polarity=polarity):
-            about = f"{subject}\0{polarity < 0}"
-        case _:
+            beside = (fact.object_entity, fact.object_text, fact.object_value)
+        case Preference(subject=subject, value=value, polarity=polarity):
+            about = f"{subject}\0{value}\0{polarity < 0}"
+        case Procedure(title=title, steps=steps):
+            about, beside = title, steps
+        case Entity():
             about = ""
     dated = not _RELATIVE_WORDS.isdisjoint(words) or (not plain and _RELATIVE_TIME.search(text))
     day = memory.said_at // _DAY if dated else ""
     # Numbers such as 3.5 and 3 5, or 10:30 and 10 30, are the same words; their punctuation is not.
     numbers = _NUMBERS.findall(text) if _DIGIT.search(text) else ""
-    times = f"{memory.valid_from}\0{memory.valid_to}" if memory.valid_from or memory.valid_to else ""
-    return f"{memory.kind:d}\0{memory.state:d}\0{times}\0{about}\0{day}\0{numbers}\0{' '.join(words)}"
+    always = memory.valid_from is None and memory.valid_to is None
+    times = "" if always else f"{memory.valid_from}\0{memory.valid_to}"
+    return f"{memory.kind:d}\0{memory.state:d}\0{times}\0{about}\0{beside or ''}\0{day}\0{numbers}\0{' '.join(words)}"
 
 
 def fold_number(memory: Memory) -> int:

@@ -47,7 +47,7 @@ def indexed_text(body: Body) -> str:
 
 
 def embedded_text(body: Body) -> str:
-    """The text that a memory's vectors stand for: without date and speaker, which a vector blurs (point 1)."""
+    """The text that a memory's vectors stand for: without date and speaker, which a vector blurs."""
     match body:
         case Episode(title=title, text=text):
             return f"{title}. {text}" if title else text

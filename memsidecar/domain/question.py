@@ -45,6 +45,8 @@ def analyse(
     """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names;
     `times` are those that the text names."""
     text = without_assistant(text)
+    if not text:
+        return _NOTHING_ASKED
     runs = _runs(text) if speakers or entity_names else []
     people = _people(text, runs, speakers)
     # Who speaks is known from the turns; that a turn names them says little.
@@ -74,6 +76,9 @@ def without_assistant(text: str) -> str:
         if not assistant:
             kept.append(line)
     return "\n".join(kept) if any(c.isalnum() for line in kept for c in line) else text
+
+
+_NOTHING_ASKED = Analysis((), (), (), "")
 
 
 def _runs(text: str) -> list[str]:

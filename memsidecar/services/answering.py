@@ -57,7 +57,7 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> tuple[list[Hit], bool,
 def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:
     """Places in `ranked`, near duplicates together. Equal numbers hardly ever belong to different texts: then they
     stay apart."""
-    numbers = [searches[c.place].fold(c.number) for c in ranked]
+    numbers = [candidate.fold for candidate in ranked]
     if len(set(numbers)) == len(numbers):
         return [[place] for place in range(len(ranked))]
     groups = []

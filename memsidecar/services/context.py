@@ -18,7 +18,7 @@ from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.services.past import Past
-from memsidecar.services.patience import seconds_left
+from memsidecar.services.patience import seconds_for_sources
 from memsidecar.services.profile import standing
 from memsidecar.services.recall import Recall
 from memsidecar.services.residency import Residency
@@ -31,10 +31,6 @@ MOST_SCRATCH = 100
 # A line of a profile takes about this many tokens, and it gets a seventh of the budget.
 _TOKENS_PER_LINE = 7 * 12
 _MOST_PROFILE = 128
-# Kept back of the caller's time, for putting the context together and sending it ...
-_MARGIN = 0.05
-# ... but never more than this part of it.
-_MARGIN_SHARE = 0.25
 # A recall ends before the patience with it does, so that what it has found still comes.
 _RECALL_SHARE = 0.8
 # Characters of material that are put together in about 2 ms, which the event loop has for it.
@@ -93,13 +89,14 @@ class BuildContext:
         try:
             if wanted.shares.keys() & _RECALLED_PARTS:
                 await self._recalled(wanted, found)
-            async with asyncio.timeout(_patience()):
+            async with asyncio.timeout(seconds_for_sources()):
                 question, now = wanted.question, self._clock.now()
                 resident = await self._view(question, now)
                 found.revision = resident.head.revision
                 if Part.PROFILE in wanted.shares:
                     limit = min(_MOST_PROFILE, max(8, wanted.max_tokens // _TOKENS_PER_LINE))
-                    found.profile = standing(resident, question.scope, question.filter, now, limit)
+                    then = now if question.known_at is None else min(question.known_at, now)
+                    found.profile = standing(resident, question.scope, question.filter, then, limit)
         except TimeoutError:
             found.reports = _failed(found, TierOutcome.TIMED_OUT, "the caller's time ran out")
         except StoreUnavailable as error:
@@ -114,7 +111,7 @@ class BuildContext:
         return await self._past.view(partition, question.known_at, now)
 
     async def _recalled(self, wanted: Wanted, found: _Remembered) -> None:
-        question, patience = wanted.question, _patience()
+        question, patience = wanted.question, seconds_for_sources()
         # The session has sections of its own.
         tiers = (question.tiers or frozenset(Tier)) - {Tier.SESSION}
         if not tiers:
@@ -147,7 +144,7 @@ class BuildContext:
         key = SessionKey(wanted.question.scope.partition, wanted.session)
         started = self._clock.monotonic()
         try:
-            async with asyncio.timeout(_least(_patience(), wanted.question.soft_deadline)):
+            async with asyncio.timeout(_least(seconds_for_sources(), wanted.question.soft_deadline)):
                 _, messages = await self._sessions.conversation(key, LOOK_BACK)
                 scratch: Sequence[ScratchEntry] = ()
                 if Part.SCRATCH in wanted.shares:
@@ -171,12 +168,6 @@ async def _together(
     finally:
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
-
-
-def _patience() -> float | None:
-    """Seconds that may be waited for sources; None when the caller waits for ever."""
-    left = seconds_left()
-    return None if left is None else max(left - _MARGIN, left * (1 - _MARGIN_SHARE))
 
 
 def _least(one: float | None, other: float | None) -> float | None:

@@ -35,8 +35,9 @@ class Conversation:
     def __init__(self, store: SessionStore, clock: Clock) -> None:
         self._store, self._clock = store, clock
 
-    async def hear(self, question: Question, wanted: bool) -> Heard:
-        """What the session adds to a question that names one; `wanted`: its messages are asked for, too.
+    async def hear(self, question: Question, wanted: bool, patience: float | None) -> Heard:
+        """What the session adds to a question that names one; `wanted`: its messages are asked for, too. `patience` is
+        in seconds, None for as long as it takes.
 
         A store that is away or slow is reported. Raises NotFound for a session that does not exist.
         """
@@ -45,7 +46,7 @@ class Conversation:
         outcome, why = TierOutcome.OK, ""
         said: Sequence[Message] = ()
         try:
-            async with asyncio.timeout(min(BUDGET, question.soft_deadline or BUDGET)):
+            async with asyncio.timeout(BUDGET if patience is None else min(BUDGET, patience)):
                 said = await self._store.newest(key, LOOK_BACK)
         except TimeoutError:
             outcome, why = TierOutcome.TIMED_OUT, "the session store took too long"

@@ -13,6 +13,18 @@ def expect_answer_within(seconds: float | None) -> None:
     _until.set(None if seconds is None else time.monotonic() + seconds)
 
 
+# Kept back of the caller's time, for putting an answer together and sending it ...
+MARGIN = 0.05
+# ... but never more than this part of it.
+MARGIN_SHARE = 0.25
+
+
+def seconds_for_sources() -> float | None:
+    """Until the sources of an answer must have answered; None when the caller waits for ever."""
+    left = seconds_left()
+    return None if left is None else max(left - MARGIN, left * (1 - MARGIN_SHARE))
+
+
 def seconds_left() -> float | None:
     """Until the caller gives up, 0 when that is past; None when it does not."""
     until = _until.get()

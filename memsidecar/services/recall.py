@@ -32,6 +32,7 @@ from memsidecar.services.conversation import Conversation, Heard
 from memsidecar.services.long_texts import is_long
 from memsidecar.services.named_times import NO_TIMES, NamedTimes, Times
 from memsidecar.services.past import Past
+from memsidecar.services.patience import seconds_for_sources
 from memsidecar.services.preparing import Space
 from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Loaded, Residency
@@ -39,6 +40,7 @@ from memsidecar.services.resident import Resident
 from memsidecar.services.search import Search
 from memsidecar.services.usages import Usages
 
+_ALL = frozenset(Tier)
 # Building more hits than this takes longer than the rest of a recall.
 MANY_HITS = 50
 # What finds candidates in long-term memory.
@@ -91,7 +93,8 @@ class Recall:
         self._usages, self._reranking = usages, reranking
 
     async def once(self, question: Question) -> Recalled:
-        """The best hits over all sources. A source that fails or runs out of time is reported, not an error.
+        """The best hits over all sources. A source that fails or runs out of time (`soft_deadline`, or what the caller
+        waits less a margin) is reported, not an error.
 
         Raises InvalidField (an unknown profile or weight), DimensionMismatch, RevisionUnknown, NotFound (the session),
         ModelUnavailable or StoreUnavailable (when no source could answer), LedgerDamaged.
@@ -147,14 +150,16 @@ class Recall:
 
     async def _plan(self, question: Question) -> _Plan:
         started, scope = self._clock.monotonic(), question.scope
-        deadline = None if question.soft_deadline is None else started + question.soft_deadline
+        waits = [seconds for seconds in (question.soft_deadline, seconds_for_sources()) if seconds is not None]
+        patience = min(waits, default=None)
+        deadline = None if patience is None else started + patience
         profile = self._profile(question)
         if question.embedding is not None:
             question = replace(question, embedding=self._space.check(question.embedding))
-        tiers = question.tiers or frozenset(Tier)
+        tiers = question.tiers or _ALL
         heard = None
         if question.conversation:
-            heard = await self._conversation.hear(question, Tier.SESSION in tiers)
+            heard = await self._conversation.hear(question, Tier.SESSION in tiers, patience)
             question = replace(question, text=heard.text)
         partitions = [scope.partition]
         if question.include_shared and scope.user:

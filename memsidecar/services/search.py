@@ -33,16 +33,19 @@ ALONE_PER_HIT = 2
 ALONE_AT_LEAST = 24
 # The newest rows are candidates for a profile in which freshness weighs this much.
 FRESH = 0.05
+_SUSPICIOUS = int(Trait.SUSPICIOUS)
 
 
 class Candidate(NamedTuple):
     """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
-    candidate in its search, `place` that of its search among those of the question."""
+    candidate in its search, `place` that of its search among those of the question; `fold` is equal for candidates that
+    may say the same."""
 
     behind: float
     place: int
     birth: int
     number: int
+    fold: int
 
     @property
     def score(self) -> float:
@@ -108,13 +111,9 @@ class Search:
         births: Any = self._resident.columns["birth"][self._rows]
         chosen = order(scores, births, limit)
         lowest = self._question.min_score
-        return [
-            Candidate(-score, place, birth, index)
-            for score, birth, index in zip(
-                scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), strict=True
-            )
-            if score >= lowest
-        ]
+        folds = self._resident.columns["fold"][self._rows[chosen]]
+        found = zip(scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), folds.tolist(), strict=True)
+        return [Candidate(-score, place, birth, index, fold) for score, birth, index, fold in found if score >= lowest]
 
     def row(self, candidate: int) -> int:
         """The candidate's row in the resident partition."""
@@ -137,15 +136,11 @@ class Search:
             score,
             self._scored.main_tier(candidate),
             confidence=hit_confidence(score, best),
-            suspicious=bool(self._resident.columns["traits"][self._rows[candidate]] & Trait.SUSPICIOUS),
+            suspicious=bool(int(self._resident.columns["traits"][self._rows[candidate]]) & _SUSPICIOUS),
         )
         if not self._question.explain:
             return hit
         return replace(hit, components=self._scored.explain(candidate), path=self._path(memory))
-
-    def fold(self, candidate: int) -> int:
-        """Equal for candidates that may say the same."""
-        return int(self._resident.columns["fold"][self._rows[candidate]])
 
     def memory(self, candidate: int) -> Memory:
         return self._resident.records.get(int(self._rows[candidate]))

@@ -154,9 +154,6 @@ class Sessions:
     def _counted(self, messages: Sequence[Message]) -> Sequence[Message]:
         return [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]
 
-    def _recounted(self, messages: Sequence[Message], encoding: str) -> Sequence[Message]:
-        return [replace(m, token_count=self._count(m, encoding)) for m in messages]
-
     def _count(self, message: Message, encoding: str = "") -> int:
         parts = [message.text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]
         return sum(self._tokenizer.count(part, encoding) for part in parts if part)

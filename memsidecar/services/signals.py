@@ -22,6 +22,8 @@ MANY_CHUNKS = 8
 EARLIEST = -NEVER // 2
 # Among the candidates, so many standing instructions count in full.
 FEW_INSTRUCTIONS = 5
+# As plain numbers: numpy asks an enumeration's class for ten attributes, each time.
+_ASSISTANT, _INSTRUCTION, _PREFERENCE = int(Trait.ASSISTANT), int(Trait.INSTRUCTION), int(Trait.PREFERENCE)
 
 
 def with_neighbours(rows: RowNumbers, resident: Resident, mask: NDArray[np.bool_]) -> RowNumbers:
@@ -46,8 +48,10 @@ def gather(
     traits, session = columns["traits"][rows], columns["session"][rows]
     chats = _chats(resident, session)
     dialogue, assisted = _of(chats, Chat.DIALOGUE), _of(chats, Chat.ASSISTED)
-    advice = not analysis.cues.past and not analysis.people and not analysis.cues.narrow
-    standing = traits if dialogue is None else np.where(dialogue, traits & Trait.ASSISTANT, traits)
+    cues = analysis.cues
+    advice = bool(analysis.embed_text) and not (cues.past or cues.narrow or analysis.people)
+    present = int(np.bitwise_or.reduce(traits))
+    standing = traits if dialogue is None else np.where(dialogue, traits & _ASSISTANT, traits)
     return Signals(
         keyword=_keyword(rows, found.get(Tier.KEYWORD)),
         cosine=_cosine(resident, rows, found.get(Tier.VECTOR), vector),
@@ -57,9 +61,9 @@ def gather(
         chunks=_chunks(columns["chunks"][rows]),
         entity=_entity(resident, rows, entities),
         speaker=_speaker(resident, rows, analysis),
-        assistant=None if analysis.cues.assistant else _having(traits, Trait.ASSISTANT),
-        instruction=_shared_out(_having(standing, Trait.INSTRUCTION)) if advice else None,
-        preference=_having(standing, Trait.PREFERENCE) if advice else None,
+        assistant=_having(traits, _ASSISTANT) if present & _ASSISTANT and not cues.assistant else None,
+        instruction=_shared_out(_having(standing, _INSTRUCTION)) if present & _INSTRUCTION and advice else None,
+        preference=_having(standing, _PREFERENCE) if present & _PREFERENCE and advice else None,
         date=_dated(columns["said"][rows], analysis),
         dialogue=dialogue,
         assisted=assisted,
@@ -115,7 +119,7 @@ def _chunks(count: Any) -> Values | None:
     return np.log(np.clip(count, 1, MANY_CHUNKS)).astype(np.float32) if count.max(initial=0) > 1 else None
 
 
-def _having(traits: Any, trait: Trait) -> Values | None:
+def _having(traits: Any, trait: int) -> Values | None:
     having = traits & trait
     return (having > 0).astype(np.float32) if having.any() else None
 

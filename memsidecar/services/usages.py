@@ -45,10 +45,14 @@ class Usages:
     def note(self, hits: Iterable[Hit]) -> None:
         """Count these hits, each a memory of its own, as recalled now."""
         now = self._clock.now()
-        recalled: dict[Partition, list[str]] = {}
+        recalled: dict[str, tuple[Partition, list[str]]] = {}
         for hit in hits:
-            recalled.setdefault(hit.partition, []).append(hit.memory.id)
-        for partition, ids in recalled.items():
+            # By name: a partition's hash is made anew each time.
+            found = recalled.get(hit.partition.user)
+            if found is None:
+                found = recalled[hit.partition.user] = (hit.partition, [])
+            found[1].append(hit.memory.id)
+        for partition, ids in recalled.values():
             resident = self._residents.get(partition)
             if resident is not None:
                 known = resident.lookup.rows

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.conversation import MOST, MOST_BYTES, bearing
+from memsidecar.domain.conversation import MOST, bearing
 from memsidecar.domain.session import Message, Role
 
 
@@ -30,15 +30,6 @@ def test_chinese_is_matched_without_spaces() -> None:
 def test_the_question_itself_and_tool_traffic_are_left_out() -> None:
     messages = [Message(Role.TOOL, "tea 3.50", 1), Message(Role.SYSTEM, "tea expert", 2), user("tea?", 3)]
     assert bearing("tea?", messages) == ()
-
-
-def test_long_messages_leave_room_for_the_hits() -> None:
-    long = [user(f"tea {'é' * 250_000}", seq) for seq in range(1, 9)]
-    found = bearing("tea or coffee", [*long, user("tea", 9)])
-    assert [hit.message.seq for hit in found] == [9, 8, 7]
-    assert sum(len(hit.message.text.encode()) for hit in found) <= MOST_BYTES
-    (whole,) = bearing("tea", [user("tea " + "x" * 2 * MOST_BYTES, 1)])
-    assert whole.message.seq == 1
 
 
 @given(st.text(max_size=50), st.lists(st.text(max_size=50), max_size=15))

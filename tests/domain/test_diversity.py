@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memsidecar.domain.diversity import enough, fold, fold_key, fold_number, vary
-from memsidecar.domain.memory import Body, Episode, Fact, Memory, Preference
+from memsidecar.domain.memory import Body, Episode, Fact, Memory, Outcome, Preference, Procedure
 from memsidecar.domain.scope import Scope
 
 DAY = 24 * 3600 * 1_000_000
@@ -15,6 +17,10 @@ _count = iter(range(10**9))
 
 def memory(body: Body) -> Memory:
     return Memory(f"m{next(_count)}", Scope("n", "u"), body, created_at=0, updated_at=0)
+
+
+def lasting(text: str, since: int) -> Memory:
+    return replace(memory(Fact(text)), valid_from=since)
 
 
 def said(text: str, speaker: str = "Mei", day: int = 0) -> Memory:
@@ -51,6 +57,12 @@ def test_what_differs_in_writing_only_is_folded(one: str, other: str) -> None:
         (memory(Fact("lives in Rome", subject="a")), memory(Fact("lives in Rome", subject="b"))),
         (memory(Preference("sushi", polarity=1)), memory(Preference("sushi", polarity=-1))),
         (memory(Fact("I like tea")), said("I like tea")),
+        (memory(Fact("moved", object_text="Rome")), memory(Fact("moved", object_text="Porto"))),
+        (memory(Preference("milk", value="oat")), memory(Preference("milk", value="soy"))),
+        (memory(Procedure("deploy", steps=("build",))), memory(Procedure("deploy", steps=("test", "build")))),
+        (memory(Episode("deployed", outcome=Outcome.SUCCESS)), memory(Episode("deployed", outcome=Outcome.FAILURE))),
+        (memory(Episode("deployed", lessons=("wait",))), memory(Episode("deployed"))),
+        (lasting("lives in Rome", 0), memory(Fact("lives in Rome"))),
         (said("🙂"), said("🙃")),
     ],
 )

@@ -62,6 +62,7 @@ _drafts = st.builds(
     session=st.sampled_from(SESSIONS),
     source=st.none() | st.builds(Provenance, document=st.sampled_from("pq"), derived_from=_refs),
     valid_from=_times,
+    valid_to=_times,
     expires_at=_times,
     importance=st.sampled_from([0.1, 0.7]),
     labels=_labels,

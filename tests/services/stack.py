@@ -18,6 +18,7 @@ from memsidecar.domain.memory import Episode, Fact, Memory
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
@@ -75,24 +76,11 @@ class Stack:
         self.preparing = Preparing(self.space)
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
-        profiles = read_choice("", "default", "latest=recent")
+        self.profiles = read_choice("", "default", "latest=recent")
         # Nobody listens there: a test that needs sessions names a server's.
         self.session_store = RedisSessions.connect(RedisSettings(f"unix://{directory / 'none.sock'}"))
-        self.conversation = Conversation(self.session_store, clock)
         self.past = Past(self.ledger, self.codec, self.indexes, self.space)
-        self.recalling = Recall(
-            self.residency,
-            self.past,
-            self.space,
-            self.backlog,
-            clock,
-            profiles,
-            0.11,
-            2.0,
-            NamedTimes(GrammarTimeExpressions()),
-            self.conversation,
-            self.usages,
-        )
+        self.recalling = self.recall_with(self.session_store)
         self.judging = GiveFeedback(self.residency)
 
     @classmethod
@@ -135,6 +123,21 @@ class Stack:
             t if isinstance(t, Draft) else Draft(Fact(t), agent=scope.agent, session=scope.session) for t in texts
         ]
         return await self.remembering(scope, drafts, Wait.SEARCHABLE, Request(request, b"d"))
+
+    def recall_with(self, sessions: SessionStore) -> Recall:
+        return Recall(
+            self.residency,
+            self.past,
+            self.space,
+            self.backlog,
+            self.clock,
+            self.profiles,
+            0.11,
+            2.0,
+            NamedTimes(GrammarTimeExpressions()),
+            Conversation(sessions, self.clock),
+            self.usages,
+        )
 
     async def recall(self, scope: Scope, text: str, **more: object) -> Recalled:
         return await self.recalling.once(Question(scope, text, **more))  # type: ignore[arg-type]

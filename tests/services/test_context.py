@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,19 +54,6 @@ class HangingSessions(Sessions):
 @pytest.fixture
 def embedder() -> Patient:
     return Patient()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with RunningServer(tmp_path_factory.mktemp("sessions")) as running:
-        yield running
-
-
-@pytest.fixture
-async def store(server: RunningServer) -> AsyncIterator[RedisSessions]:
-    opened = RedisSessions.connect(RedisSettings(server.url))
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
@@ -280,6 +267,16 @@ async def test_long_material_is_put_together_off_the_loop(stack: Stack, sessions
     assert threads
     assert threading.get_ident() not in threads
     assert built.context.token_count <= 2000
+
+
+async def test_the_profile_of_the_past_is_that_of_the_past(stack: Stack, build: BuildContext) -> None:
+    """What has expired since was part of it."""
+    then = stack.clock.time
+    await stack.remember(ANN, Draft(Fact("Ann is on leave."), expires_at=then + 10))
+    stack.clock.time += 20
+    for known_at, found in ((then, True), (None, False)):
+        built = await build(wanted(question=Question(ANN, "Ann", known_at=known_at)))
+        assert ("on leave" in section(built, Part.PROFILE)) is found
 
 
 async def test_a_profile_is_the_users_own_by_importance(stack: Stack) -> None:

@@ -128,7 +128,7 @@ class HnswVectorIndex:
             most = min(most, possible * _FETCHED_FOR_ONE_TAKEN)
         fetch = min(fetch, graph.live)
         while fetch <= most:
-            found = graph.nearest(query, fetch, 2 * k)
+            found = graph.nearest(query, fetch, fetch if mask is None else 2 * fetch)
             if found is None:
                 return None
             rows, scores = table.owners[found[0]], found[1]

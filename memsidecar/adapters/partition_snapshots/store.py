@@ -28,8 +28,9 @@ from memsidecar.ports.snapshots import Arrays
 
 _log = logging.getLogger(__name__)
 
-# Raised when the arrays' layout or the tokens in them change: older snapshots are then ignored, and replaced.
-FORMAT = 4
+# Raised when the arrays' layout changes, or how what is in them is worked out of a text (tokens, traits, the numbers of
+# folding): older snapshots are then ignored, and replaced.
+FORMAT = 5
 
 
 class SnapshotFiles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -109,15 +109,23 @@ _HIT_TAG = bytes((pb.RecallOnceResponse.HITS_FIELD_NUMBER << 3 | 2,))
 
 
 def once_response(recalled: Recalled, partition: Partition) -> pb.RecallOnceResponse:
-    """The answer without its hits."""
+    """The answer without its hits. Of messages that take more than half of what an answer may, the weakest are left
+    out, and it is degraded."""
     response = pb.RecallOnceResponse(degraded=recalled.degraded, confidence=recalled.confidence)
     response.revision.token = _token(partition, recalled.revision)
     for report in recalled.reports:
         set_report(response.tier_reports.add(), report)
     if recalled.understanding is not None:
         _set_analysis(response.analysis, recalled.understanding, partition)
+    room = limits.MAX_PAGE_BYTES
     for message in recalled.messages:
-        set_message_hit(response.messages.add(), message)
+        added = response.messages.add()
+        set_message_hit(added, message)
+        room -= added.ByteSize() + 8
+        if room < 0:
+            del response.messages[-1]
+            response.degraded = True
+            break
     return response
 
 
@@ -134,14 +142,10 @@ def _set_analysis(target: pb.QueryAnalysis, found: Understanding, partition: Par
 
 
 async def with_hits(
-    response: pb.RecallOnceResponse,
-    hits: Sequence[Hit],
-    now: int,
-    usage_of: UsageOf,
-    page_after: Callable[[int], str],
+    response: pb.RecallOnceResponse, recalled: Recalled, now: int, usage_of: UsageOf, page_after: Callable[[int], str]
 ) -> bytes:
-    """The bytes of the whole answer. The weakest hits are left for the next page, and it is degraded, where it would
-    not fit a message. `page_after` gives the token of the page that follows so many of these hits.
+    """The bytes of the whole answer. The weakest hits are left out, and it is degraded, where it would not fit a
+    message; they are on the next page. `page_after` gives the token of the page after so many of the hits.
 
     Messages one after the other are one message with the fields of all: so what is kept of a hit need not be parsed,
     copied and written again each time.
@@ -149,7 +153,8 @@ async def with_hits(
     parts: list[bytes] = []
     room = limits.MAX_MESSAGE_BYTES - response.ByteSize() - 1024
     turn = Turn()
-    for hit in hits:
+    fitting = 0
+    for hit in recalled.hits:
         await turn.give()
         kept, place = _BUILT.encoded(hit.memory, now), pb.Hit()
         _set_place(place, hit, usage_of(hit.partition, hit.memory.id))
@@ -158,9 +163,11 @@ async def with_hits(
         room -= size + 8
         if room < 0:
             response.degraded = True
-            response.next_page_token = page_after(len(parts) // 4)
             break
         parts += (_HIT_TAG, varint(size), kept, own)
+        fitting += 1
+    if recalled.more or fitting < len(recalled.hits):
+        response.next_page_token = page_after(fitting)
     return b"".join((response.SerializeToString(), *parts))
 
 

@@ -48,13 +48,13 @@ class RecallServicer:
         question = self._question(request)
         recalled = await self._recall.once(question)
         response = once_response(recalled, question.scope.partition)
-        if recalled.more:
-            response.next_page_token = next_page_token(request, question.skip + len(recalled.hits))
-
-        def page_after(sent: int) -> str:
-            return next_page_token(request, question.skip + sent)
-
-        return await with_hits(response, recalled.hits, self._now(), self._usage_of, page_after)
+        return await with_hits(
+            response,
+            recalled,
+            self._now(),
+            self._usage_of,
+            lambda hits: next_page_token(request, question.skip + hits),
+        )
 
     async def Recall(self, request: pb.RecallRequest) -> AsyncGenerator[pb.RecallResponse, None]:  # noqa: N802
         question = self._question(request)

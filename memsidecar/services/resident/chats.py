@@ -17,6 +17,9 @@ from memsidecar.domain.memory import Kind
 from memsidecar.domain.traits import Trait
 from memsidecar.services.resident.columns import Columns
 
+# As a plain number: numpy asks an enumeration's class for ten attributes, each time.
+_ASSISTANT = int(Trait.ASSISTANT)
+
 
 class Chat(IntEnum):
     NOTES = 0
@@ -39,7 +42,7 @@ class Chats:
             return
         if session >= len(self._kinds):
             self._kinds.extend(bytes(session + 1 - len(self._kinds)))
-        if traits & Trait.ASSISTANT:
+        if traits & _ASSISTANT:
             self._kinds[session] = Chat.ASSISTED
         elif speaker and self._kinds[session] == Chat.NOTES and self._alone.setdefault(session, speaker) != speaker:
             self._kinds[session] = Chat.DIALOGUE
@@ -59,13 +62,13 @@ class Chats:
         turns = (session > 0) & (_column(columns, "kind") == int(Kind.EPISODE)) & _column(columns, "live")
         session, speaker, traits = session[turns], speaker[turns], traits[turns]
         size = int(session.max(initial=0)) + 1
-        named = (speaker > 0) & ((traits & Trait.ASSISTANT) == 0)
+        named = (speaker > 0) & ((traits & _ASSISTANT) == 0)
         lowest = np.full(size, np.iinfo(np.int32).max)
         highest = np.zeros(size, dtype=np.int64)
         np.minimum.at(lowest, session[named], speaker[named])
         np.maximum.at(highest, session[named], speaker[named])
         kinds = np.where(lowest < highest, np.uint8(Chat.DIALOGUE), np.uint8(Chat.NOTES))
-        kinds[session[(traits & Trait.ASSISTANT) > 0]] = Chat.ASSISTED
+        kinds[session[(traits & _ASSISTANT) > 0]] = Chat.ASSISTED
         self._kinds = bytearray(kinds.astype(np.uint8).tobytes())
         self._alone = {int(s): int(highest[s]) for s in np.flatnonzero((lowest == highest) & (highest > 0))}
         self._stale = False

@@ -73,7 +73,7 @@ async def test_what_hnswlib_cannot_reach_is_found_exactly(
     rows, scores = index.search(query, 10)
     assert rows.tolist() == np.argsort(-(vectors @ query), kind="stable")[:10].tolist()
     np.testing.assert_allclose(scores, vectors[rows] @ query, atol=1e-6)
-    assert tried == [64, 256, graph.held]
+    assert tried == [40, 160, graph.held]
     assert "searching exactly" in caplog.text
     await index.close()
 

@@ -30,6 +30,7 @@ _filters = st.builds(
     min_confidence=_shares,
     sessions=_sessions,
     exclude_sessions=_sessions,
+    valid_at=_times,
 )
 # Conditions one at a time too: all at once mostly leave nothing.
 _single = st.one_of(
@@ -43,6 +44,7 @@ _single = st.one_of(
     st.builds(Filter, min_importance=_shares),
     st.builds(Filter, sessions=_sessions),
     st.builds(Filter, exclude_sessions=_sessions),
+    st.builds(Filter, valid_at=_times),
 )
 _scopes = st.builds(
     Scope,
@@ -72,6 +74,8 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
         wanted.min_confidence is None or memory.confidence >= wanted.min_confidence,
         not wanted.sessions or memory.scope.session in wanted.sessions,
         memory.scope.session not in wanted.exclude_sessions,
+        wanted.valid_at is None or memory.valid_from is None or memory.valid_from <= wanted.valid_at,
+        wanted.valid_at is None or memory.valid_to is None or wanted.valid_at < memory.valid_to,
     ]
     return all(conditions)
 

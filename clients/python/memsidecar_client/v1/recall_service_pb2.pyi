@@ -36,7 +36,9 @@ class _TierEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeW
     TIER_VECTOR: _Tier.ValueType  # 2
     """By meaning: nearest vectors."""
     TIER_GRAPH: _Tier.ValueType  # 3
-    """By the entities that the query names."""
+    """By the entities that the query names, and those that the best of what the
+    others find mentions.
+    """
     TIER_KEYWORD: _Tier.ValueType  # 4
     """By its words."""
     TIER_RECENCY: _Tier.ValueType  # 5
@@ -56,7 +58,9 @@ TIER_SESSION: Tier.ValueType  # 1
 TIER_VECTOR: Tier.ValueType  # 2
 """By meaning: nearest vectors."""
 TIER_GRAPH: Tier.ValueType  # 3
-"""By the entities that the query names."""
+"""By the entities that the query names, and those that the best of what the
+others find mentions.
+"""
 TIER_KEYWORD: Tier.ValueType  # 4
 """By its words."""
 TIER_RECENCY: Tier.ValueType  # 5
@@ -469,8 +473,9 @@ class ScoreComponent(google.protobuf.message.Message):
     WEIGHT_FIELD_NUMBER: builtins.int
     CONTRIBUTION_FIELD_NUMBER: builtins.int
     signal: builtins.str
-    """similarity, keyword, entity, speaker, neighbour, freshness, importance or
-    confidence; cap is what is taken off a sum beyond the most that it can be.
+    """The name of a weight, such as similarity, keyword, entity, association, speaker,
+    date, neighbour, session, usefulness or freshness; reranker is what a model's
+    order changed, and cap what is taken off a sum beyond the most that it can be.
     """
     raw: builtins.float
     weight: builtins.float
@@ -728,7 +733,7 @@ class RecallOnceResponse(google.protobuf.message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     MESSAGES_FIELD_NUMBER: builtins.int
     degraded: builtins.bool
-    """A tier did not answer in full."""
+    """A tier did not answer in full, or what was found does not fit one message."""
     confidence: builtins.float
     """0 to 1. How far the answer can be relied on."""
     next_page_token: builtins.str
@@ -748,7 +753,8 @@ class RecallOnceResponse(google.protobuf.message.Message):
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MessageHit]:
         """Messages of Query.session that bear on the question, best first; they are not
-        among the hits, because they are not long-term memory yet. On the first page.
+        among the hits, because they are not long-term memory yet. On the first page;
+        at most 10, and 2 MiB.
         """
 
     def __init__(
