@@ -16,6 +16,8 @@ from memsidecar.services.search import Candidate, Search
 # Candidates looked at beyond those that are wanted: near duplicates take places, and variety needs something to choose.
 _SPARE = 10
 _VARIED_FROM = 4
+# Hits that are chosen for variety: choosing compares each with all, and the event loop waits.
+_VARIED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,13 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
         if not ranked:
             return Page([], False, -1)
         groups = _folded(searches, ranked)
+        # Many near duplicates must not take the places of what else there is.
         if len(groups) > depth or len(ranked) <= looked_at:
             break
-        looked_at *= 4
+        looked_at *= _VARIED_FROM
     starved = len(groups) <= depth and len(groups) < len(ranked) and any(search.full for search in searches)
     if wanted.diversity > 0:
-        groups = _varied(searches, ranked, groups, depth + 1, wanted.diversity)
+        groups = _varied(searches, ranked, groups, depth + 1, wanted)
     best = ranked[0].score
     page = groups[wanted.skip : depth]
     if wanted.breadth is not None:
@@ -85,12 +88,18 @@ def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[lis
 
 
 def _varied(
-    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]], count: int, diversity: float
+    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]], count: int, wanted: Wanted
 ) -> list[list[int]]:
-    firsts = [ranked[group[0]] for group in groups]
+    """The first `_VARIED` by variety, the others after them as they are."""
+    # Each page chooses from as many more, so that the pages before it stay as they were.
+    opens = np.array([group[0] // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
+    pool = groups[: int(np.searchsorted(opens, _VARIED, side="right"))]
+    firsts = [ranked[group[0]] for group in pool]
     scores = np.array([one.score for one in firsts], dtype=np.float32)
     vectors: Matrix = np.stack([searches[one.place].vector(one.number) for one in firsts])
-    return [groups[place] for place in vary(scores, vectors, count, diversity)]
+    chosen = vary(scores, vectors, min(count, _VARIED), wanted.diversity, opens[: len(pool)]).tolist()
+    taken = set(chosen)
+    return [groups[place] for place in (*chosen, *(p for p in range(len(groups)) if p not in taken))]
 
 
 def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], group: Sequence[int], best: float) -> Hit:

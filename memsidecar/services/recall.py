@@ -44,7 +44,7 @@ _ALL = frozenset(Tier)
 # Building more hits than this takes longer than the rest of a recall.
 MANY_HITS = 50
 # Times as many candidates, when those that say the same have crowded out the others.
-WIDER = 8
+WIDER, WIDEST = 8, 64
 # What finds candidates in long-term memory.
 _FINDERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD, Tier.RECENCY)
 _NOTHING_TO_FIND = {
@@ -295,7 +295,7 @@ class Recall:
         breadth = analysis.cues.breadth if question.adaptive else None
         wanted, wider = Wanted(question.skip, most, diversity, breadth), 1
         page = answer(searches, wanted)
-        while page.starved:
+        while page.starved and wider < WIDEST:
             wider *= WIDER
             searches = self._search(plan, vector, wider)
             page = answer(searches, wanted)

@@ -297,3 +297,28 @@ async def test_a_stream_waits_for_meaning_when_nothing_else_answers(stack: Stack
     events = [item async for item in stack.recalling.stream(Question(ANN, "🙂", conversation="s"))]
     assert isinstance(events[-1], Recalled)
     assert [hit.memory.text for hit in events[-1].hits] == ["tea"]
+
+
+async def _all_pages(stack: Stack, text: str, **more: object) -> list[str]:
+    seen: list[str] = []
+    while True:
+        page = await stack.recall(ANN, text, skip=len(seen), **more)
+        seen += [hit.memory.id for hit in page.hits]
+        if not page.more:
+            return seen
+
+
+@pytest.mark.parametrize("diversity", [0.0, 0.3, 0.8])
+async def test_pages_name_every_memory_once(stack: Stack, diversity: float) -> None:
+    words = "tea milk bread rice salt".split()
+    await stack.remember(ANN, *(f"{words[n % 5]} number {n} with {words[n % 3]}" for n in range(90)))
+    found = await _all_pages(stack, "tea with milk", max_hits=7, diversity=diversity)
+    assert len(found) == len(set(found)) == 90
+
+
+async def test_near_duplicates_leave_room_for_what_else_there_is(stack: Stack) -> None:
+    await stack.remember(ANN, *(said(f"I love green tea{'!' * n}") for n in range(1, 50)))
+    await stack.remember(ANN, *(f"green number {n}" for n in range(12)))
+    answer = await stack.recall(ANN, "green tea", max_hits=10)
+    assert len(answer.hits) == 10
+    assert answer.more
