@@ -65,6 +65,14 @@ async def test_a_page_goes_on_where_the_one_before_ended(api: Api, world: World)
     assert (await api.recall.RecallOnce(asked(first.next_page_token))).next_page_token == ""
 
 
+async def test_a_page_token_holds_whether_or_not_empty_options_were_sent(api: Api, world: World) -> None:
+    world.events = [Recalled((hit("a"),), (), 7, 0.5, more=True)]
+    for first in (pb.RecallOnceRequest(scope=ANN, query=pb.Query(text="q")), asked()):
+        token = (await api.recall.RecallOnce(first)).next_page_token
+        await api.recall.RecallOnce(asked(token))
+        assert world.calls[-1][1].skip == 1
+
+
 async def test_a_page_token_holds_for_its_recall_only(api: Api, world: World) -> None:
     world.events = [Recalled((hit("a"),), (), 7, 0.5, more=True)]
     token = (await api.recall.RecallOnce(asked())).next_page_token

@@ -85,9 +85,14 @@ def _read_skip(request: Asked, violations: Violations) -> int:
 
 def _arguments(request: pb.RecallOnceRequest) -> bytes:
     """What a page token is bound to: the request without it."""
-    bare = pb.RecallOnceRequest()
-    bare.CopyFrom(request)
-    bare.options.ClearField("page_token")
+    bare = request
+    if request.HasField("options") and (request.options.page_token or not request.options.ByteSize()):
+        bare = pb.RecallOnceRequest()
+        bare.CopyFrom(request)
+        bare.options.ClearField("page_token")
+        if not bare.options.ByteSize():
+            # Options with nothing in them are none: who set only the token may have asked without any.
+            bare.ClearField("options")
     return b"RecallOnceRequest:" + bare.SerializeToString(deterministic=True)
 
 
