@@ -29,7 +29,7 @@ from memsidecar.services.resident.filtering import matching
 from memsidecar.services.writing import Answer
 
 # Memories decoded for a list before others get a turn, and characters of theirs.
-LISTED_AT_ONCE = 64
+LISTED_AT_ONCE = 32
 CHARS_AT_ONCE = 256 * 1024
 _MEMORY_ID = re.compile(rf"[A-Za-z0-9._~-]{{1,{MAX_MEMORY_ID_CHARS}}}")
 

@@ -177,7 +177,7 @@ class Recall:
             now = question.known_at
         if question.time is not None:
             now = question.time
-        times = self._times.named(question.text, now, question.zone) if question.text else NO_TIMES
+        times = await self._named(question, now)
         if question.only_named_time and times.whole is not None:
             start, end = times.whole
             question = replace(question, filter=replace(question.filter, min_said=start, max_said=end))
@@ -197,6 +197,11 @@ class Recall:
             if present.head.revision < question.min_revision:
                 raise RevisionUnknown(str(question.min_revision))
         return _Plan(question, profile, read, loaded, now, deadline, tiers, times, heard)
+
+    async def _named(self, question: Question, now: int) -> Times:
+        if is_long(question.text):
+            return await asyncio.to_thread(self._times.named, question.text, now, question.zone)
+        return self._times.named(question.text, now, question.zone) if question.text else NO_TIMES
 
     def _profile(self, question: Question) -> Profile:
         choice = self._profiles
@@ -255,19 +260,33 @@ class Recall:
                 whole, hits=reranked.hits[:most], reports=reports, more=whole.more or len(whole.hits) > most
             )
         self._usages.note(whole.hits)
+        if len(whole.hits) > MANY_HITS:
+            await asyncio.sleep(0)  # they are written next
         return whole
 
     async def _searched(self, plan: _Plan, vector: Matrix | None, most: int) -> list[Search]:
         """The searches, before anybody else has had a turn of the loop; but many hits take one of their own, if no
         partition has changed meanwhile."""
-        searches = self._search(plan, vector)
-        if most > MANY_HITS:
-            before = [resident.head.revision for resident, _ in plan.residents]
-            await asyncio.sleep(0)
-            await _at_rest(plan.loaded)
-            if before != [resident.head.revision for resident, _ in plan.residents]:
+        if most <= MANY_HITS:
+            return self._search(plan, vector)
+        before = _revisions(plan)
+        searches = [self._searching(plan, *each) for each in plan.residents]
+        for search in searches:
+            search.look(plan.tiers, vector, plan.deadline)
+            if not await self._unchanged(plan, before):
+                return self._search(plan, vector)
+            search.rank()
+            for _ in search.reading(plan.question.skip + most):
+                await asyncio.sleep(0)
+            if not await self._unchanged(plan, before):
                 return self._search(plan, vector)
         return searches
+
+    async def _unchanged(self, plan: _Plan, before: list[int]) -> bool:
+        """Give the others a turn; whether nobody has written meanwhile."""
+        await asyncio.sleep(0)
+        await _at_rest(plan.loaded)
+        return _revisions(plan) == before
 
     def _require_one(self, reports: Sequence[TierReport]) -> None:
         """Raises when what could have answered has failed, and nothing else had something to look for."""
@@ -279,13 +298,15 @@ class Recall:
         raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
 
     def _search(self, plan: _Plan, vector: Matrix | None, wider: int = 1) -> list[Search]:
-        question = plan.question
         searches = []
         for resident, of_resident in plan.residents:
-            search = Search(resident, question, of_resident, plan.profile, plan.now, self._clock.monotonic)
+            search = self._searching(plan, resident, of_resident)
             search.run(plan.tiers, vector, plan.deadline, wider)
             searches.append(search)
         return searches
+
+    def _searching(self, plan: _Plan, resident: Resident, analysis: Analysis) -> Search:
+        return Search(resident, plan.question, analysis, plan.profile, plan.now, self._clock.monotonic)
 
     def _answer(self, plan: _Plan, vector: Matrix | None, searches: list[Search], most: int) -> Recalled:
         question, analysis = plan.question, plan.residents[0][1]
@@ -311,6 +332,10 @@ class Recall:
             _understood(plan) if question.explain else None,
             page.more,
         )
+
+
+def _revisions(plan: _Plan) -> list[int]:
+    return [resident.head.revision for resident, _ in plan.residents]
 
 
 def _understood(plan: _Plan) -> Understanding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
 from memsidecar.services.resident.filtering import matching
 from memsidecar.services.signals import gather, with_neighbours
-from memsidecar.services.sources import SOURCES, Ask, RowNumbers, Source, ask_all
+from memsidecar.services.sources import SOURCES, Ask, Found, RowNumbers, Source, ask_all
 
 # Candidates that each source brings for every hit asked for, and at least this many: the sum may lift a row that is
 # second in both sources over the first of either.
@@ -30,9 +30,13 @@ PER_HIT = 6
 AT_LEAST = 64
 # When only one source has something to look for, its own order is nearly the final one.
 ALONE_PER_HIT = 2
+# Beyond so many hits each brings as few more candidates: who wants hundreds gets the weak ones, too.
+MANY = 20
 ALONE_AT_LEAST = 24
 # The newest rows are candidates for a profile in which freshness weighs this much.
 FRESH = 0.05
+# Candidates read without a break: about a millisecond.
+READ_AT_ONCE = 40
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
 
 
@@ -73,17 +77,27 @@ class Search:
         self._scored: Scored | None = None
         self._signals: Signals | None = None
         self._entities: tuple[str, ...] = ()
+        self._read: dict[int, tuple[Memory, Tier, bool]] = {}
+        self._found: Mapping[Tier, Found] = {}
+        self._vector: Matrix | None = None
+        self._over_graph = False
         self._over: tuple[str, ...] = ()
 
     def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None, wider: int = 1) -> None:
         """Ask every source and rank. `wider` times as many candidates as usual."""
+        self.look(tiers, vector, deadline, wider)
+        self.rank()
+
+    def look(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None, wider: int = 1) -> None:
+        """The first half of `run`: candidates. Nothing may be written to the partition before the second."""
         resident, question, analysis = self._resident, self._question, self._analysis
         mask = matching(resident, question.scope, question.filter, self._now)
         known = (e for e in question.entities if e in resident.lookup.rows)
         self._entities = tuple(dict.fromkeys((*known, *analysis.entities)))
         alone = not analysis.terms and not self._entities
         per_hit, at_least = (ALONE_PER_HIT, ALONE_AT_LEAST) if alone else (PER_HIT, AT_LEAST)
-        wanted = max(at_least, per_hit * (question.skip + question.max_hits)) * wider
+        hits = question.skip + question.max_hits
+        wanted = max(at_least, per_hit * min(hits, MANY) + ALONE_PER_HIT * max(0, hits - MANY)) * wider
         newest = self._profile.freshness >= FRESH or analysis.cues.recent
         ask = Ask(resident, analysis, self._entities, vector, mask, wanted, newest)
         # A vector alone asks for what is near it, not for what is connected.
@@ -94,10 +108,15 @@ class Search:
         if not parts:
             return
         self._rows = with_neighbours(np.concatenate(parts), resident, mask)
+        self._found, self._vector, self._over_graph = found, vector, Tier.GRAPH in asked
+
+    def rank(self) -> None:
+        """The second half of `run`."""
         if not len(self._rows):
             return
-        self._signals = gather(resident, self._rows, analysis, self._entities, found, vector)
-        associations = Associations(resident, self._rows) if Tier.GRAPH in asked else None
+        resident, analysis = self._resident, self._analysis
+        self._signals = gather(resident, self._rows, analysis, self._entities, self._found, self._vector)
+        associations = Associations(resident, self._rows) if self._over_graph else None
         self._scored = rank(
             self._signals,
             self._profile,
@@ -131,20 +150,42 @@ class Search:
         """A candidate as a hit; `best` is the best score of the answer."""
         if self._scored is None:
             raise IndexError(candidate)
-        memory = self.memory(candidate)
-        state = memory.state_at(self._now)
+        memory, tier, suspicious = self._read.get(candidate) or self._reading(candidate, self._scored)
         score = float(self._scored.scores[candidate])
         hit = Hit(
             self._resident.partition,
-            memory if state is memory.state else replace(memory, state=state),
+            memory,
             score,
-            self._scored.main_tier(candidate),
+            tier,
             confidence=hit_confidence(score, best),
-            suspicious=bool(int(self._resident.columns["traits"][self._rows[candidate]]) & _SUSPICIOUS),
+            suspicious=suspicious,
         )
         if not self._question.explain:
             return hit
         return replace(hit, components=self._scored.explain(candidate), path=self._path(memory))
+
+    def _reading(self, candidate: int, scored: Scored) -> tuple[Memory, Tier, bool]:
+        """The memory with its state of now, the tier that found it, and whether it is suspicious."""
+        memory = self.memory(candidate)
+        state = memory.state_at(self._now)
+        suspicious = bool(int(self._resident.columns["traits"][self._rows[candidate]]) & _SUSPICIOUS)
+        return (
+            memory if state is memory.state else replace(memory, state=state),
+            scored.main_tier(candidate),
+            suspicious,
+        )
+
+    def reading(self, limit: int) -> Iterator[None]:
+        """Read the best candidates in short steps. When others have written in between, the search is of no use."""
+        for done, candidate in enumerate(self.best(0, limit), 1):
+            if self._scored is None:
+                return
+            try:
+                self._read[candidate.number] = self._reading(candidate.number, self._scored)
+            except KeyError:
+                return  # gone meanwhile
+            if not done % READ_AT_ONCE:
+                yield
 
     def memory(self, candidate: int) -> Memory:
         return self._resident.records.get(int(self._rows[candidate]))
