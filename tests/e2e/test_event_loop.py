@@ -16,8 +16,8 @@ from tests.e2e.story import vector
 from tests.loop_monitor import LIMIT_SECONDS, LoopMonitor
 
 ROUNDS = 4
-# The limit is for a core of one's own. Where client and server share one, as two hyperthreads do, the same work takes up
-# to twice the processor time.
+# The limit is for a core of one's own. Where client and server share one, as two hyperthreads do, the same work takes
+# up to twice the processor time.
 SHARED = 2
 # 170,000 characters of it are half a megabyte of UTF-8: the longest text that is taken.
 _SENTENCE = "王芳说她在北京大学的图书馆里第{}次读到这本关于杭州茶园与龙井的旧书，然后给李明老师写了一封很长的信。"
