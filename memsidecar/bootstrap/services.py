@@ -39,6 +39,8 @@ from memsidecar.services.usages import Usages
 
 # A recall waits this long for the embedder, then answers from the other tiers.
 QUERY_MODEL_TIMEOUT = 2.0
+# Partitions of the past get this part of the memory of those of the present, on top of it.
+PAST_SHARE = 4
 
 # Standard deviation of the cosines within a memory, by provider; the weight of a cosine follows from it. Measured over
 # all pairs of the developer samples' turns (LoCoMo, MADial-zh, PrefEval: 0.131, 0.123, 0.142 for USE; 0.118, 0.135 for
@@ -53,7 +55,8 @@ async def make_services(
     clock = SystemClock()
     ids = TimeOrderedIds(clock)
 
-    past = Past(stores.ledger, stores.codec, stores.indexes, stores.space)
+    max_bytes = config.resident.max_mb * MEBIBYTE
+    past = Past(stores.ledger, stores.codec, stores.indexes, stores.space, max_bytes // PAST_SHARE)
     stack.push_async_callback(past.close)
 
     def committed(resident: Resident, entries: Sequence[Entry]) -> None:
@@ -61,7 +64,6 @@ async def make_services(
         past.follow(resident.partition, entries)
 
     hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
-    max_bytes = config.resident.max_mb * MEBIBYTE
     usages = Usages(await open_accesses(config, stack), clock)
     usages.start()
     stack.push_async_callback(usages.close)

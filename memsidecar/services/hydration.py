@@ -110,7 +110,7 @@ class Hydration:
             entries = await self._ledger.read(resident.partition, head.revision, PAGE, head.chain or None)
             if not entries:
                 return list(changed), purged
-            await asyncio.to_thread(_fold, resident, entries)
+            await asyncio.to_thread(fold, resident, entries)
             changed.update((entry.subject, None) for entry in entries)
             purged = purged or any(isinstance(entry.event, MemoryPurged) for entry in entries)
             # The chain of a page is checked by the ledger while it reads; only a snapshot's own chain is handed in.
@@ -126,7 +126,8 @@ class Hydration:
             await asyncio.to_thread(_add_vectors, resident, stored)
 
 
-def _fold(resident: Resident, entries: Sequence[Entry]) -> None:
+def fold(resident: Resident, entries: Sequence[Entry]) -> None:
+    """Apply entries, oldest first. What was purged since has no event any more."""
     for entry in entries:
         if entry.event is not None:
             resident.apply(apply(entry.event), revision=entry.revision)

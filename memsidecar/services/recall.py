@@ -126,7 +126,7 @@ class Recall:
             try:
                 await _at_rest(plan.loaded)
                 early_plan = replace(plan, tiers=first, reports={})
-                early = self._answer(early_plan, None, self._search(early_plan, None), plan.question.max_hits)
+                early = await self._ranked(early_plan, None, plan.question.skip, plan.question.max_hits)
                 for hit in early.hits:
                     sent.add((hit.partition, hit.memory.id))
                     yield hit
@@ -246,23 +246,29 @@ class Recall:
 
     async def _finished(self, plan: _Plan, vector: Matrix | None) -> Recalled:
         """The whole answer, looked at a second time if there is somebody to do it, its hits counted as recalled."""
-        most = plan.question.max_hits
-        if self._reranking is None or Tier.RERANKER not in plan.tiers:
-            whole = self._answer(plan, vector, await self._searched(plan, vector, most), most)
+        skip, most = plan.question.skip, plan.question.max_hits
+        if self._reranking is None or Tier.RERANKER not in plan.tiers or skip >= self._reranking.top_n:
+            whole = await self._ranked(plan, vector, skip, most)
             self._require_one(whole.reports)
         else:
-            wide = max(most, self._reranking.top_n)
-            whole = self._answer(plan, vector, await self._searched(plan, vector, wide), wide)
+            # From the first hit on, whatever the page: a page that was put in order alone would repeat others' hits.
+            whole = await self._ranked(plan, vector, 0, max(skip + most, self._reranking.top_n))
             self._require_one(whole.reports)
             reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
-            reports = (*whole.reports, reranked.report)
             whole = replace(
-                whole, hits=reranked.hits[:most], reports=reports, more=whole.more or len(whole.hits) > most
+                whole,
+                hits=reranked.hits[skip : skip + most],
+                reports=(*whole.reports, reranked.report),
+                more=whole.more or len(whole.hits) > skip + most,
             )
         self._usages.note(whole.hits)
         if len(whole.hits) > MANY_HITS:
             await asyncio.sleep(0)  # they are written next
         return whole
+
+    async def _ranked(self, plan: _Plan, vector: Matrix | None, skip: int, most: int) -> Recalled:
+        """`most` hits after the first `skip`."""
+        return self._answer(plan, vector, await self._searched(plan, vector, most), skip, most)
 
     async def _searched(self, plan: _Plan, vector: Matrix | None, most: int) -> list[Search]:
         """The searches, before anybody else has had a turn of the loop; but many hits take one of their own, if no
@@ -308,13 +314,13 @@ class Recall:
     def _searching(self, plan: _Plan, resident: Resident, analysis: Analysis) -> Search:
         return Search(resident, plan.question, analysis, plan.profile, plan.now, self._clock.monotonic)
 
-    def _answer(self, plan: _Plan, vector: Matrix | None, searches: list[Search], most: int) -> Recalled:
+    def _answer(self, plan: _Plan, vector: Matrix | None, searches: list[Search], skip: int, most: int) -> Recalled:
         question, analysis = plan.question, plan.residents[0][1]
         session = _NO_SESSION if plan.heard is None else plan.heard.report
         reports = [session, *(_report(plan, tier, searches) for tier in _FINDERS)]
         diversity = plan.profile.diversity if question.diversity is None else question.diversity
         breadth = analysis.cues.breadth if question.adaptive else None
-        wanted, wider = Wanted(question.skip, most, diversity, breadth), 1
+        wanted, wider = Wanted(skip, most, diversity, breadth), 1
         page = answer(searches, wanted)
         while page.starved and wider < WIDEST:
             wider *= WIDER

@@ -138,14 +138,6 @@ class Search:
         found = zip(scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), folds.tolist(), strict=True)
         return [Candidate(-score, place, birth, index, fold) for score, birth, index, fold in found if score >= lowest]
 
-    def row(self, candidate: int) -> int:
-        """The candidate's row in the resident partition."""
-        return int(self._rows[candidate])
-
-    @property
-    def resident(self) -> Resident:
-        return self._resident
-
     def hit(self, candidate: int, best: float) -> Hit:
         """A candidate as a hit; `best` is the best score of the answer."""
         if self._scored is None:

@@ -79,7 +79,7 @@ class Stack:
         self.profiles = read_choice("", "default", "latest=recent")
         # Nobody listens there: a test that needs sessions names a server's.
         self.session_store = RedisSessions.connect(RedisSettings(f"unix://{directory / 'none.sock'}"))
-        self.past = Past(self.ledger, self.codec, self.indexes, self.space)
+        self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
         self.recalling = self.recall_with(self.session_store)
         self.judging = GiveFeedback(self.residency)
 

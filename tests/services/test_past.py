@@ -11,7 +11,7 @@ DAY = 24 * 3600 * 1_000_000
 
 
 def past(stack: Stack) -> Past:
-    return Past(stack.ledger, stack.codec, stack.indexes, stack.space)
+    return Past(stack.ledger, stack.codec, stack.indexes, stack.space, 1 << 40)
 
 
 async def test_later_memories_are_not_known_yet(stack: Stack) -> None:
@@ -83,6 +83,28 @@ async def test_few_moments_are_kept(stack: Stack) -> None:
     views = [await reader.view(WHO, now - 1 - n, now) for n in range(KEPT + 1)]
     assert await reader.view(WHO, now - 1, now) is not views[0]
     assert await reader.view(WHO, now - 1 - KEPT, now) is views[KEPT]
+
+
+async def test_what_is_kept_is_bounded_by_bytes(stack: Stack) -> None:
+    await stack.remember(ANN, "tea")
+    stack.clock.time += DAY
+    now = stack.clock.now()
+    reader = Past(stack.ledger, stack.codec, stack.indexes, stack.space, 1)
+    older = await reader.view(WHO, now - 2, now)
+    newer = await reader.view(WHO, now - 1, now)
+    assert await reader.view(WHO, now - 1, now) is newer
+    assert await reader.view(WHO, now - 2, now) is not older
+
+
+async def test_what_is_being_read_ends_with_the_process(stack: Stack) -> None:
+    """Also when nobody waits for it any more, and it is not to be kept."""
+    await stack.remember(ANN, "tea")
+    reader, now = past(stack), stack.clock.now()
+    asking = asyncio.create_task(reader.view(WHO, now, now))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await reader.close()
+    assert [task for task in asyncio.all_tasks() if task.get_name() == "past" and not task.done()] == []
 
 
 async def test_users_do_not_meet_in_the_past(stack: Stack) -> None:

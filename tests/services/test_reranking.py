@@ -127,6 +127,19 @@ async def judged(stack: Stack) -> tuple[Stack, Judge]:
     return stack, judge
 
 
+async def test_pages_of_a_reranked_recall_hold_every_hit_once(judged: tuple[Stack, Judge]) -> None:
+    """The best hit of the second page in the ranking's order is first in the judge's."""
+    stack, judge = judged
+    whole = [hit.memory.text for hit in (await stack.recall(ANN, "tea number", max_hits=6)).hits]
+    assert whole[0] == "tea number five"
+    pages = [await stack.recall(ANN, "tea number", max_hits=2, skip=skip) for skip in (0, 2, 4)]
+    assert [hit.memory.text for page in pages for hit in page.hits] == whole
+    assert [page.more for page in pages] == [True, True, False]
+    asked = len(judge.seen)
+    beyond = await stack.recall(ANN, "tea number", max_hits=2, skip=6)
+    assert (beyond.hits, len(judge.seen)) == ((), asked)
+
+
 async def test_a_recall_chooses_from_more_than_it_returns(judged: tuple[Stack, Judge]) -> None:
     stack, judge = judged
     answer = await stack.recall(ANN, "tea number", max_hits=2)

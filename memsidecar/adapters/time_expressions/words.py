@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from memsidecar.domain.calendar_spans import AUTUMN, SPRING, SUMMER, WINTER
 
 
@@ -95,7 +97,7 @@ FOREIGN_DIRECTIONS = {word: shift for shift, words in {
 }.items() for word in words.split()}  # fmt: skip
 
 
-def either(*words: object) -> str:
+def either(*words: str | Iterable[str]) -> str:
     """A pattern for any of the words, longer ones first so that "sept" does not end "september"."""
-    flat = {word for group in words for word in ([group] if isinstance(group, str) else group)}  # type: ignore[attr-defined]
+    flat = {word for group in words for word in ([group] if isinstance(group, str) else group)}
     return "(?:" + "|".join(sorted(flat, key=lambda word: (-len(word), word))) + ")"

@@ -103,7 +103,7 @@ def _set_message(target: session_service_pb2.Message, message: Message) -> None:
         set_message(target, message)
         return
     # Made for this answer: nobody said it at any time.
-    target.role = int(message.role)  # type: ignore[assignment]
+    target.role = session_service_pb2.MessageRole.ValueType(message.role)
     target.text = message.text
     target.name = message.name
     target.token_count = message.token_count
