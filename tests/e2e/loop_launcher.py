@@ -22,7 +22,9 @@ def watch(file: Path) -> None:
     monitor = LoopMonitor()
 
     def write(seen: LoopMonitor) -> None:
-        file.write_text(json.dumps({"callbacks": seen.callbacks, "slow": [asdict(s) for s in seen.slow]}))
+        file.write_text(
+            json.dumps({"callbacks": seen.callbacks, "slowdown": seen.slowdown, "slow": [asdict(s) for s in seen.slow]})
+        )
 
     async def start(server: Server) -> None:
         await _start(server)
