@@ -12,9 +12,6 @@ class HnswSettings:
     what a core's share of the cache holds. At 4,000 it took 0.12 ms, at 10,000 1.1 ms, hnswlib there 0.36 ms. An
     hnswlib.Index costs 2.6 MiB empty, so a small partition must never have one."""
 
-    tail_target: int = 0
-    """Fresh vectors that may stay in the exact tail beside hnswlib; more are moved."""
-
     slice_seconds: float = 0.002
     """How long a move may hold the lock, which is how long a search may wait."""
 
@@ -25,8 +22,8 @@ class HnswSettings:
     """Removed vectors, as a share of those held, above which they are cleared out."""
 
     def __post_init__(self) -> None:
-        if self.crossover < 1 or self.tail_target < 0 or self.build_threads < 1:
-            raise ValueError("crossover and build_threads are at least 1, tail_target at least 0")
+        if self.crossover < 1 or self.build_threads < 1:
+            raise ValueError("crossover and build_threads are at least 1")
         if self.slice_seconds <= 0 or not 0 < self.tombstone_share < 1:
             raise ValueError("slice_seconds is above 0, tombstone_share between 0 and 1")
 
@@ -34,7 +31,3 @@ class HnswSettings:
     def exact_again_below(self) -> int:
         """Half the crossover: a partition that hovers around it is not rebuilt back and forth."""
         return self.crossover // 2
-
-    @property
-    def kept_exact(self) -> int:
-        return min(self.tail_target, self.crossover // 4)

@@ -60,7 +60,7 @@ class Upkeep:
         contents = self._contents
         if contents.graph is None and contents.table.live_vectors <= self._settings.crossover:
             return False
-        return contents.tail.length - contents.tail_dead > self._settings.kept_exact
+        return contents.tail.length > contents.tail_dead
 
     @property
     def _to_exact(self) -> bool:
