@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import grpc
 import grpc.aio
@@ -22,6 +23,12 @@ from memsidecar_client.v1.memory_service_pb2 import (
     StreamRememberStart,
 )
 
+_NOT_SENT = (asyncio.InvalidStateError, grpc.aio.AioRpcError, grpc.aio.InternalError)
+"""What sending raises when the call has ended already."""
+
+_NOT_SENT_DETAILS = "Internal error from Core"
+"""How grpc.aio words it that it could not send; the server's status carries never these words."""
+
 
 class AsyncRememberStream:
     """`async with` opens the stream; leaving the block finishes it, leaving it by an exception abandons it.
@@ -36,6 +43,7 @@ class AsyncRememberStream:
         self._timeout = timeout
         self._metadata: tuple[tuple[str, str], ...] = ()
         self._call: grpc.aio.StreamUnaryCall[StreamRememberRequest, StreamRememberResponse] | None = None
+        self._ending: grpc.aio.AioRpcError | None = None
         self.result: StreamSummary | None = None
 
     async def __aenter__(self) -> Self:
@@ -46,6 +54,7 @@ class AsyncRememberStream:
         self._call = self._connection.stubs.memories.StreamRemember(
             timeout=self._timeout, metadata=self._metadata, wait_for_ready=self._connection.wait_for_ready
         )
+        self._call.add_done_callback(self._keep_ending)
         try:
             async with asyncio.timeout(self._connection.deadline(self._timeout)):
                 await self._write(StreamRememberRequest(start=self._start))
@@ -79,9 +88,9 @@ class AsyncRememberStream:
         if self.result is None:
             await self._write(StreamRememberRequest(finish=StreamRememberFinish()))
             call = self._open_call()
-            with self._connection.typed_errors(self._metadata):
+            with self._connection.typed_errors(self._metadata), suppress(*_NOT_SENT):
                 await call.done_writing()
-                self.result = summary_from_proto(await call)
+            self.result = summary_from_proto(await self._answer())
         return self.result
 
     def _open_call(self) -> grpc.aio.StreamUnaryCall[StreamRememberRequest, StreamRememberResponse]:
@@ -96,8 +105,43 @@ class AsyncRememberStream:
         with self._connection.typed_errors(self._metadata):
             try:
                 await call.write(message)
-            except (asyncio.InvalidStateError, grpc.aio.AioRpcError):
-                # The server has ended the call. What grpc.aio raises here is its own failure to send, as INTERNAL; the
-                # server's reason comes with the answer.
-                await call
-                raise Internal("the server answered before the stream was finished", code="INTERNAL") from None
+                return
+            except _NOT_SENT:
+                pass
+        await self._answer()
+        raise Internal("the server answered before the stream was finished", code="INTERNAL")
+
+    async def _answer(self) -> StreamRememberResponse:
+        """What the server ended the call with. Raises MemsidecarError."""
+        with self._connection.typed_errors(self._metadata):
+            try:
+                return await self._open_call()
+            except grpc.aio.AioRpcError as error:
+                raise self._ending or error from None
+
+    def _keep_ending(self, call: Any) -> None:
+        """Keeps the status the server ended the call with: grpc.aio calls this once for each status the call takes.
+
+        A message that can no longer be sent gives the call another one, INTERNAL, also over the one that has come.
+        """
+        code = _now(call.code())
+        not_sent = code is grpc.StatusCode.INTERNAL and _now(call.details()) == _NOT_SENT_DETAILS
+        if not_sent or code is grpc.StatusCode.OK:
+            return
+        self._ending = grpc.aio.AioRpcError(
+            code,
+            _now(call.initial_metadata()),
+            _now(call.trailing_metadata()),
+            _now(call.details()),
+            _now(call.debug_error_string()),
+        )
+
+
+def _now(told: Coroutine[Any, Any, Any]) -> Any:
+    """What a coroutine that has nothing to wait for gives."""
+    try:
+        told.send(None)
+    except StopIteration as given:
+        return given.value
+    told.close()
+    raise RuntimeError("a call that has ended keeps its status back")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
+from random import uniform
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +15,7 @@ from memsidecar_client import (
     AsyncMemsidecar,
     Embedding,
     Fact,
+    FailedPrecondition,
     InvalidArgument,
     Item,
     Provenance,
@@ -167,6 +170,36 @@ async def test_stream_that_the_server_ends_says_why(
     with pytest.raises((ResourceExhausted, Unavailable), match="disk full"):
         await send_for_ever()
     assert len(fake.calls["StreamRemember"]) == 1
+
+
+async def test_reason_of_the_server_is_not_lost_to_a_message_that_is_being_sent(tmp_path: Path) -> None:
+    """Both end at once now and then, and grpc.aio keeps the latter: many rounds, and large messages, meet it."""
+
+    async def refuse(messages: Any, context: Any) -> None:
+        async for _ in messages:
+            await asyncio.sleep(uniform(0, 0.001))
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "not now")
+
+    handlers: dict[str, Any] = {"StreamRemember": grpc.stream_unary_rpc_method_handler(refuse)}
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("memsidecar.v1.MemoryService", handlers),))
+    target = f"unix:{tmp_path}/refusing.sock"
+    server.add_insecure_port(target)
+    await server.start()
+    large = "x" * 1_500_000
+
+    async def send_for_ever(client: AsyncMemsidecar) -> None:
+        async with client.remember_stream() as stream:
+            while True:
+                await stream.send([large])
+
+    try:
+        async with AsyncMemsidecar(target) as client:
+            for _ in range(100):
+                with pytest.raises(FailedPrecondition, match="not now"):
+                    await send_for_ever(client)
+    finally:
+        await server.stop(None)
 
 
 async def test_stream_is_used_inside_its_block_and_once(client: AsyncMemsidecar, fake: FakeSidecar) -> None:
