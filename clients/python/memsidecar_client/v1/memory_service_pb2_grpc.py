@@ -3,6 +3,7 @@
 import grpc
 
 from memsidecar_client.v1 import memory_service_pb2 as memsidecar_dot_v1_dot_memory__service__pb2
+from memsidecar_client.v1 import watch_pb2 as memsidecar_dot_v1_dot_watch__pb2
 
 
 class MemoryServiceStub(object):
@@ -70,6 +71,11 @@ class MemoryServiceStub(object):
                 '/memsidecar.v1.MemoryService/ListMemoryRevisions',
                 request_serializer=memsidecar_dot_v1_dot_memory__service__pb2.ListMemoryRevisionsRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.ListMemoryRevisionsResponse.FromString,
+                )
+        self.WatchMemories = channel.unary_stream(
+                '/memsidecar.v1.MemoryService/WatchMemories',
+                request_serializer=memsidecar_dot_v1_dot_watch__pb2.WatchMemoriesRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_watch__pb2.WatchMemoriesResponse.FromString,
                 )
 
 
@@ -155,6 +161,14 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchMemories(self, request, context):
+        """WatchMemories streams the changes of a scope in their order, each once, from now
+        on or after a revision.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -212,6 +226,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.ListMemoryRevisions,
                     request_deserializer=memsidecar_dot_v1_dot_memory__service__pb2.ListMemoryRevisionsRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_memory__service__pb2.ListMemoryRevisionsResponse.SerializeToString,
+            ),
+            'WatchMemories': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchMemories,
+                    request_deserializer=memsidecar_dot_v1_dot_watch__pb2.WatchMemoriesRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_watch__pb2.WatchMemoriesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -409,5 +428,22 @@ class MemoryService(object):
         return grpc.experimental.unary_unary(request, target, '/memsidecar.v1.MemoryService/ListMemoryRevisions',
             memsidecar_dot_v1_dot_memory__service__pb2.ListMemoryRevisionsRequest.SerializeToString,
             memsidecar_dot_v1_dot_memory__service__pb2.ListMemoryRevisionsResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def WatchMemories(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(request, target, '/memsidecar.v1.MemoryService/WatchMemories',
+            memsidecar_dot_v1_dot_watch__pb2.WatchMemoriesRequest.SerializeToString,
+            memsidecar_dot_v1_dot_watch__pb2.WatchMemoriesResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

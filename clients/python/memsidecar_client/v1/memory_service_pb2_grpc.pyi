@@ -8,6 +8,7 @@ import collections.abc
 import grpc
 import grpc.aio
 import memsidecar_client.v1.memory_service_pb2
+import memsidecar_client.v1.watch_pb2
 import typing
 
 _T = typing.TypeVar("_T")
@@ -89,6 +90,14 @@ class MemoryServiceStub:
     ]
     """ListMemoryRevisions is a memory's history, newest first."""
 
+    WatchMemories: grpc.UnaryStreamMultiCallable[
+        memsidecar_client.v1.watch_pb2.WatchMemoriesRequest,
+        memsidecar_client.v1.watch_pb2.WatchMemoriesResponse,
+    ]
+    """WatchMemories streams the changes of a scope in their order, each once, from now
+    on or after a revision.
+    """
+
 class MemoryServiceAsyncStub:
     """MemoryService owns long-term memory: writing it, reading it by name, and its
     history. Finding memories is RecallService's.
@@ -159,6 +168,14 @@ class MemoryServiceAsyncStub:
         memsidecar_client.v1.memory_service_pb2.ListMemoryRevisionsResponse,
     ]
     """ListMemoryRevisions is a memory's history, newest first."""
+
+    WatchMemories: grpc.aio.UnaryStreamMultiCallable[
+        memsidecar_client.v1.watch_pb2.WatchMemoriesRequest,
+        memsidecar_client.v1.watch_pb2.WatchMemoriesResponse,
+    ]
+    """WatchMemories streams the changes of a scope in their order, each once, from now
+    on or after a revision.
+    """
 
 class MemoryServiceServicer(metaclass=abc.ABCMeta):
     """MemoryService owns long-term memory: writing it, reading it by name, and its
@@ -252,5 +269,15 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[memsidecar_client.v1.memory_service_pb2.ListMemoryRevisionsResponse, collections.abc.Awaitable[memsidecar_client.v1.memory_service_pb2.ListMemoryRevisionsResponse]]:
         """ListMemoryRevisions is a memory's history, newest first."""
+
+    @abc.abstractmethod
+    def WatchMemories(
+        self,
+        request: memsidecar_client.v1.watch_pb2.WatchMemoriesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[collections.abc.Iterator[memsidecar_client.v1.watch_pb2.WatchMemoriesResponse], collections.abc.AsyncIterator[memsidecar_client.v1.watch_pb2.WatchMemoriesResponse]]:
+        """WatchMemories streams the changes of a scope in their order, each once, from now
+        on or after a revision.
+        """
 
 def add_MemoryServiceServicer_to_server(servicer: MemoryServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...
