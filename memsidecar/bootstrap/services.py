@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from memsidecar import __version__
-from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
+from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds, give_back
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
 from memsidecar.config import Config
@@ -67,7 +67,9 @@ async def make_services(
     usages = Usages(await open_accesses(config, stack), clock)
     usages.start()
     stack.push_async_callback(usages.close)
-    residency = Residency(hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages)
+    residency = Residency(
+        hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages, give_back
+    )
     stack.push_async_callback(residency.close)
     backlog = EmbeddingBacklog(residency, stores.space)
     backlog.start()

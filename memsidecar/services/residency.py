@@ -57,7 +57,8 @@ class Loaded:
 
 
 class Residency:
-    """`committed` is told of every commit, in order, before the caller is answered."""
+    """`committed` is told of every commit, in order, before the caller is answered. `give_back` returns freed memory to
+    the system; it may take a few milliseconds and is called in a thread."""
 
     def __init__(
         self,
@@ -69,10 +70,12 @@ class Residency:
         max_bytes: int,
         committed: Notify,
         usages: Usages,
+        give_back: Callable[[], None],
     ) -> None:
         self._hydration, self._ledger, self._snapshots = hydration, ledger, snapshots
         self._clock, self._ids = clock, ids
         self._max_bytes, self._notify, self._usages = max_bytes, committed, usages
+        self._give_back = give_back
         self._loaded: dict[Partition, Loaded] = {}
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
         self._evicting: set[asyncio.Task[None]] = set()
@@ -231,25 +234,30 @@ class Residency:
             loaded.tending = asyncio.create_task(self._tended(loaded), name="partition-upkeep")
 
     async def _tended(self, loaded: Loaded) -> None:
-        began = self._clock.monotonic()
         try:
-            while True:
-                quiet = await self._until_quiet(loaded)
-                if self._closing.is_set():
-                    return  # `close` saves what is worth it; an index is not built on the way out
-                index_now = quiet or self._clock.monotonic() > began + INDEX_PATIENCE
-                if index_now:
-                    await loaded.resident.vectors.maintain()
-                if loaded.unsaved >= loaded.save_at:
-                    await self._save(loaded)
-                if index_now or not loaded.resident.vectors.needs_upkeep:
-                    return
+            await self._keep_up(loaded)
+            # What was written, indexed and saved has left holes as large as a twentieth of what is held.
+            await asyncio.to_thread(self._give_back)
         except SidecarError as error:
             _log.warning("partition upkeep failed", extra={"problem": str(error)})
         finally:
             loaded.tending = None
             self._recount(loaded)
             self._evict_surplus()
+
+    async def _keep_up(self, loaded: Loaded) -> None:
+        began = self._clock.monotonic()
+        while True:
+            quiet = await self._until_quiet(loaded)
+            if self._closing.is_set():
+                return  # `close` saves what is worth it; an index is not built on the way out
+            index_now = quiet or self._clock.monotonic() > began + INDEX_PATIENCE
+            if index_now:
+                await loaded.resident.vectors.maintain()
+            if loaded.unsaved >= loaded.save_at:
+                await self._save(loaded)
+            if index_now or not loaded.resident.vectors.needs_upkeep:
+                return
 
     async def _until_quiet(self, loaded: Loaded) -> bool:
         """Whether nobody has written for a while; False when that takes too long to wait for."""

@@ -42,6 +42,7 @@ def against_commit(plan: Plan) -> Iterator[Result]:
 def by_many(plan: Plan) -> Iterator[Result]:
     """Rates of 32 writers against that of one, before and after it; all writers in client processes of their own."""
     store = plan.store
+    yield _empty_calls(plan)
     for processes, own_users in ((1, False), (2, False), (2, True)):
         before, _ = run_together([_load(plan, 1, 1)])
         loads = [_load(plan, WRITERS // processes, WRITERS // processes if own_users else 1) for _ in range(processes)]
@@ -64,11 +65,22 @@ def by_many(plan: Plan) -> Iterator[Result]:
         )
 
 
-def _load(plan: Plan, writers: int, users: int) -> Load:
+def _empty_calls(plan: Plan) -> Result:
+    """What the server's event loop leaves: the same requests to a call that does nothing."""
+    store = plan.store
+    remember = _remember(store, store.user(plan.middle), 1)
+    store.echo(pb.RememberRequest(), remember())
+    one, _ = run_together([_load(plan, 1, 1, echo=True)])
+    many, _ = run_together([_load(plan, WRITERS, 1, echo=True)])
+    how = f"{many:,.0f}/s against {one:,.0f}/s; nothing is read or stored"
+    return Result(f"{WRITERS} empty calls at once, 1 client process", many / one, "x one at a time", how=how)
+
+
+def _load(plan: Plan, writers: int, users: int, echo: bool = False) -> Load:
     store = plan.store
     block = store.take_blocks(400)
     names = tuple(f"writer-{block}-{n}" for n in range(users))
-    return Load(store.sidecar.target, block, writers, plan.seconds / 4, names)
+    return Load(store.sidecar.target, block, writers, plan.seconds / 4, names, echo=echo)
 
 
 def _remember(store: Store, user: str, count: int) -> Callable[[], Any]:

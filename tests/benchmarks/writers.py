@@ -23,6 +23,7 @@ from memsidecar.v1 import memory_service_pb2 as pb
 from memsidecar.v1 import memory_service_pb2_grpc
 from tests.benchmarks.dataset import Dataset, scope
 from tests.benchmarks.measuring import samples
+from tests.benchmarks.serve import ECHO
 
 ROOT = Path(__file__).resolve().parents[2]
 # More than any writer gets done: requests are made beforehand, since this process shares the server's cores.
@@ -34,7 +35,8 @@ Report = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`rate` 0: as fast as answers come. Writer number n writes to `users[n % len(users)]`."""
+    """`rate` 0: as fast as answers come. Writer n writes to `users[n % len(users)]`. With `echo` the same requests
+    go to the benchmark's empty call, which stores nothing."""
 
     target: str
     block: int
@@ -42,6 +44,7 @@ class Load:
     seconds: float
     users: Sequence[str]
     rate: float = 0.0
+    echo: bool = False
 
 
 class Client:
@@ -93,6 +96,8 @@ async def _write(load: Load) -> None:
     taken: list[float] = []
     async with grpc.aio.insecure_channel(load.target) as channel:
         remember: Any = memory_service_pb2_grpc.MemoryServiceStub(channel).Remember
+        if load.echo:
+            remember = channel.unary_unary(ECHO, pb.RememberRequest.SerializeToString, pb.RememberResponse.FromString)
         enough = int((load.rate or _MOST_PER_SECOND) * load.seconds) // load.writers + 2
         sources = [
             _requests(data, load.block + 10 * n, enough, load.users[n % len(load.users)]) for n in range(load.writers)

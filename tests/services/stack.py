@@ -67,10 +67,19 @@ class Stack:
         self.space = Space(model, dimensions, embedder, 5.0)
         self.hydration = Hydration(self.ledger, self.codec, self.indexes, self.snapshots, self.space)
         self.published: list[Entry] = []
+        self.given_back = 0
         self.accesses = accesses
         self.usages = Usages(accesses, clock)
         self.residency = Residency(
-            self.hydration, self.ledger, self.snapshots, clock, ids, max_bytes, self._committed, self.usages
+            self.hydration,
+            self.ledger,
+            self.snapshots,
+            clock,
+            ids,
+            max_bytes,
+            self._committed,
+            self.usages,
+            self._give_back,
         )
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
@@ -117,6 +126,9 @@ class Stack:
     def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
         self.past.follow(resident.partition, entries)
+
+    def _give_back(self) -> None:
+        self.given_back += 1
 
     async def remember(self, scope: Scope, *texts: str | Draft, request: str = "") -> Remembered:
         drafts = [

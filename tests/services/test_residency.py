@@ -210,6 +210,17 @@ async def test_a_snapshot_that_fails_is_not_tried_with_every_commit(
     assert 2 <= tries <= 4
 
 
+async def test_memory_that_was_freed_goes_back_to_the_system_after_an_upkeep(stack: Stack) -> None:
+    loaded = await stack.residency.get(WHO)
+    await stack.remember(ANN, "a little")
+    assert (loaded.tending, stack.given_back) == (None, 0)
+    loaded.save_at = 2
+    await stack.remember(ANN, "enough for a snapshot")
+    assert loaded.tending is not None
+    await asyncio.wait([loaded.tending])
+    assert (loaded.unsaved, stack.given_back) == (0, 1)
+
+
 async def test_closing_with_work_in_flight_writes_it(tmp_path: Path, embedder: HashEmbedder) -> None:
     stack = await Stack.open(tmp_path, embedder)
     await stack.residency.get(WHO)

@@ -54,11 +54,14 @@ class Contents:
         if self.graph is None:
             scores = self.tail.dots(numbers, query)
         else:
-            scores = np.empty(len(numbers), np.float32)
-            deep = numbers < self.moved
             dots = self.graph.dots if quick else self._deep_dots
-            scores[deep] = dots(numbers[deep], query)
-            scores[~deep] = self.tail.dots(numbers[~deep] - self.moved, query)
+            if not self.tail.length:
+                scores = dots(numbers, query)
+            else:
+                scores = np.empty(len(numbers), np.float32)
+                deep = numbers < self.moved
+                scores[deep] = dots(numbers[deep], query)
+                scores[~deep] = self.tail.dots(numbers[~deep] - self.moved, query)
         return scores if self.table.single else np.maximum.reduceat(scores, starts)
 
     def take(self, rows: Rows) -> Matrix:

@@ -89,15 +89,17 @@ class RowTable:
 
     def known(self, rows: Rows) -> NDArray[np.bool_]:
         """Which of the rows have vectors."""
+        if len(rows) and rows.min() >= 0 and rows.max() < len(self._count):
+            return self._count[rows] > 0
         inside = (rows >= 0) & (rows < len(self._count))
         return inside & (self._count[np.where(inside, rows, 0)] > 0)
 
     def vectors_of(self, rows: Rows) -> tuple[Ids, NDArray[np.intp]]:
         """Numbers of the vectors of rows that are all there, row after row, and where each row begins among them."""
+        if self.single:
+            return self._first[rows], np.arange(len(rows))
         count = self._count[rows]
         starts = np.cumsum(count) - count
-        if self.single:
-            return self._first[rows], starts
         return (np.repeat(self._first[rows] - starts, count) + np.arange(count.sum())).astype(np.int32), starts
 
     def first(self, rows: Rows) -> Ids:

@@ -52,11 +52,18 @@ class ShortCopies:
         self, numbers: NDArray[np.integer], query: Matrix, fetch: Callable[[NDArray[np.integer]], Matrix]
     ) -> Scores:
         """Dot products; vectors without a copy are fetched, and kept."""
-        known = numbers < len(self._kept)
-        known[known] = self._kept[numbers[known]]
-        if not known.all():
+        if not len(numbers):
+            return np.empty(0, np.float32)
+        if int(numbers.max()) >= len(self._kept) or not self._kept[numbers].all():
+            known = numbers < len(self._kept)
+            known[known] = self._kept[numbers[known]]
             missing = np.unique(numbers[~known])
             self.put(missing, fetch(missing))
+        if len(self._blocks) == 1:
+            # The usual case, at half the price.
+            of_one: Scores = self._blocks[0][numbers].astype(np.float32) @ query
+            of_one *= self._scales[numbers]
+            return of_one
         scores = np.empty(len(numbers), np.float32)
         for block, chosen, inside in _by_block(numbers):
             scores[chosen] = self._blocks[block][inside].astype(np.float32) @ query
