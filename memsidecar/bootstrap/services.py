@@ -18,6 +18,7 @@ from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Services
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.changes import Changes
 from memsidecar.services.context import BuildContext
 from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
@@ -59,9 +60,12 @@ async def make_services(
     past = Past(stores.ledger, stores.codec, stores.indexes, stores.space, max_bytes // PAST_SHARE)
     stack.push_async_callback(past.close)
 
+    changes = Changes()
+
     def committed(resident: Resident, entries: Sequence[Entry]) -> None:
         stores.projector.publish(entries)
         past.follow(resident.partition, entries)
+        changes.notice(resident, entries)
 
     hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
     usages = Usages(await open_accesses(config, stack), clock)
