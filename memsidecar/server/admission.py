@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+from enum import Enum
 from typing import Any
 
 from memsidecar.domain.errors import Draining, Overloaded
 
 
-class Admission:
-    """Lets calls in, or refuses them before any work. Knows the tasks that are in, so that a drain can await them."""
+class Kind(Enum):
+    """What a call takes: a moment, a while, or for ever, nearly all of it waiting."""
 
-    def __init__(self, max_calls: int, max_streams: int) -> None:
+    SHORT = 1
+    STREAM = 2
+    WATCH = 3
+
+
+class Admission:
+    """Lets calls in, or refuses them before any work. Knows the tasks that are in, so that a drain can await them.
+
+    `max_calls` and `max_streams` do not count watches, which have a limit of their own.
+    """
+
+    def __init__(self, max_calls: int, max_streams: int, max_watches: int) -> None:
         self._max_calls = max_calls
         self._max_streams = max_streams
+        self._max_watches = max_watches
         self._calls: set[asyncio.Task[Any] | None] = set()
+        self._watches: set[asyncio.Task[Any] | None] = set()
         self._streams = 0
         self._draining = False
         self._idle = asyncio.Event()
@@ -24,20 +38,25 @@ class Admission:
     def running(self) -> int:
         return len(self._calls)
 
-    def enter(self, task: asyncio.Task[Any] | None, is_stream: bool) -> None:
+    def enter(self, task: asyncio.Task[Any] | None, kind: Kind) -> None:
         """Raises Draining, Overloaded; then `leave` must not be called."""
         if self._draining:
             raise Draining
-        if len(self._calls) >= self._max_calls:
+        if kind is Kind.WATCH:
+            if len(self._watches) >= self._max_watches:
+                raise Overloaded("max_watches")
+            self._watches.add(task)
+        elif len(self._calls) - len(self._watches) >= self._max_calls:
             raise Overloaded("max_concurrent_rpcs")
-        if is_stream:
+        elif kind is Kind.STREAM:
             if self._streams >= self._max_streams:
                 raise Overloaded("max_streams")
             self._streams += 1
         self._calls.add(task)
 
-    def leave(self, task: asyncio.Task[Any] | None, is_stream: bool) -> None:
-        self._streams -= is_stream
+    def leave(self, task: asyncio.Task[Any] | None, kind: Kind) -> None:
+        self._streams -= kind is Kind.STREAM
+        self._watches.discard(task)
         self._calls.discard(task)
         if not self._calls:
             self._idle.set()
@@ -46,6 +65,12 @@ class Admission:
         """Refuse new calls from now on and wait for those that run; False when some still do after `grace` seconds."""
         self._draining = True
         return await self.idle(grace)
+
+    def cancel_watches(self) -> None:
+        """End those that do not end by themselves, because their client does not read."""
+        for task in self._watches:
+            if task is not None:
+                task.cancel()
 
     async def idle(self, within: float) -> bool:
         """Whether all calls have ended, their clean-up included, within so many seconds."""
