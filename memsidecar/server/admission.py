@@ -10,26 +10,32 @@ from memsidecar.domain.errors import Draining, Overloaded
 
 
 class Kind(Enum):
-    """What a call takes: a moment, a while, or for ever, nearly all of it waiting."""
+    """What a call takes: a moment, a while, as long as a model writes, or as long as a client wants.
+
+    The last two wait nearly all of the time.
+    """
 
     SHORT = 1
     STREAM = 2
-    WATCH = 3
+    GENERATION = 3
+    WATCH = 4
 
 
 class Admission:
     """Lets calls in, or refuses them before any work. Knows the tasks that are in, so that a drain can await them.
 
-    `max_calls` and `max_streams` do not count watches, which have a limit of their own.
+    `max_calls` and `max_streams` do not count generations and watches, which have limits of their own.
     """
 
-    def __init__(self, max_calls: int, max_streams: int, max_watches: int) -> None:
+    def __init__(self, max_calls: int, max_streams: int, max_generations: int, max_watches: int) -> None:
         self._max_calls = max_calls
         self._max_streams = max_streams
+        self._max_generations = max_generations
         self._max_watches = max_watches
         self._calls: set[asyncio.Task[Any] | None] = set()
         self._watches: set[asyncio.Task[Any] | None] = set()
         self._streams = 0
+        self._generations = 0
         self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -46,7 +52,11 @@ class Admission:
             if len(self._watches) >= self._max_watches:
                 raise Overloaded("max_watches")
             self._watches.add(task)
-        elif len(self._calls) - len(self._watches) >= self._max_calls:
+        elif kind is Kind.GENERATION:
+            if self._generations >= self._max_generations:
+                raise Overloaded("generation.max_streams")
+            self._generations += 1
+        elif len(self._calls) - len(self._watches) - self._generations >= self._max_calls:
             raise Overloaded("max_concurrent_rpcs")
         elif kind is Kind.STREAM:
             if self._streams >= self._max_streams:
@@ -57,6 +67,7 @@ class Admission:
     def leave(self, task: asyncio.Task[Any] | None, kind: Kind) -> None:
         self._streams -= kind is Kind.STREAM
         self._watches.discard(task)
+        self._generations -= kind is Kind.GENERATION
         self._calls.discard(task)
         if not self._calls:
             self._idle.set()

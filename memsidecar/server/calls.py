@@ -92,6 +92,18 @@ class Calls:
 
         return handler
 
+    def both_ways(self, method: str, behaviour: Callable[[AsyncIterator[Any]], AsyncGenerator[Any, None]]) -> Handler:
+        async def handler(requests: AsyncIterator[Any], context: Context) -> None:
+            with (call := _Call(self, method, context, False, Kind.GENERATION)):
+                call.admit(None)
+                async with aclosing(behaviour(_readable(requests))) as responses:
+                    async for response in responses:
+                        await context.write(response)
+                return
+            await call.abort()
+
+        return handler
+
 
 def _encoded(response: Any) -> bytes:
     data: bytes = response if type(response) is bytes else response.SerializeToString()

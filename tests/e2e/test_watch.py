@@ -82,7 +82,7 @@ async def history(client: AsyncMemsidecar, user: str) -> list[tuple[int, str]]:
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("way", ["kill", "stop"])
 async def test_nothing_is_lost_and_nothing_told_twice_when_the_process_goes_and_comes(launch: Launch, way: str) -> None:
-    sidecar = launch({"limits.stream_heartbeat": "1"})
+    sidecar = launch({"limits.heartbeat": "1"})
     dice = random.Random(4)
     watchers = [Watcher(user) for user in USERS for _ in range(2)]
     async with AsyncMemsidecar(sidecar.target, timeout=60) as client, asyncio.TaskGroup() as tasks:
