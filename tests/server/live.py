@@ -42,7 +42,7 @@ class Live:
     services: Services
     recall_during: RecallDuring
     sessions: Sessions
-    tokenizer: QuicktokTokenizer
+    keep: KeepExchange
 
 
 @asynccontextmanager
@@ -89,7 +89,7 @@ async def live(
         clock.now,
     )
     try:
-        yield Live(stack, services, recall_during, sessions, tokenizer)
+        yield Live(stack, services, recall_during, sessions, parts.keep)
     finally:
         if own is not None:
             await own.close()

@@ -341,7 +341,7 @@ async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
         await write(15)
         after = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-        assert after - before < 40 * 20_000
+        assert after - before < 15 * 20_000
         for talk in talks:
             talk.call.cancel()
         await nothing_left(alive)
