@@ -20,6 +20,7 @@ from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.changes import Changes
 from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
@@ -32,6 +33,7 @@ from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.usages import Usages
+from memsidecar.services.watch import Watch
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.doubles.runtime import CountedIds, PinnedClock
 from tests.doubles.wrapped_stores import SwitchedLedger
@@ -68,6 +70,7 @@ class Stack:
         self.hydration = Hydration(self.ledger, self.codec, self.indexes, self.snapshots, self.space)
         self.published: list[Entry] = []
         self.given_back = 0
+        self.changes = Changes()
         self.accesses = accesses
         self.usages = Usages(accesses, clock)
         self.residency = Residency(
@@ -91,6 +94,7 @@ class Stack:
         self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
         self.recalling = self.recall_with(self.session_store)
         self.judging = GiveFeedback(self.residency)
+        self.watch = self.watch_with(60.0)
 
     @classmethod
     async def open(
@@ -126,6 +130,7 @@ class Stack:
     def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
         self.past.follow(resident.partition, entries)
+        self.changes.notice(resident, entries)
 
     def _give_back(self) -> None:
         self.given_back += 1
@@ -150,6 +155,9 @@ class Stack:
             Conversation(sessions, self.clock),
             self.usages,
         )
+
+    def watch_with(self, heartbeat: float) -> Watch:
+        return Watch(self.residency, self.ledger, self.changes, heartbeat)
 
     async def recall(self, scope: Scope, text: str, **more: object) -> Recalled:
         return await self.recalling.once(Question(scope, text, **more))  # type: ignore[arg-type]
