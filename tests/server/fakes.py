@@ -75,11 +75,7 @@ class World:
             FakeRemember(self),
             FakeMemories(self),
             FakeRecall(self),
-            follow_with(
-                FakeRecall(self),
-                FakeFeedback(self),
-                KeepExchange(FakeSessions(self), FakeRemember(self), SystemClock()),
-            ),
+            follow_with(FakeRecall(self), FakeFeedback(self), keep),
             FakeFeedback(self),
             lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
             FakeBuildContext(self),
