@@ -15,6 +15,7 @@ from memsidecar_client import _status_details
 from memsidecar_client._channel import channel_options
 from memsidecar_client._errors import Cancelled, DeadlineExceeded, MemsidecarError, make_error
 from memsidecar_client._memory_values import Scope
+from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceStub
 from memsidecar_client.v1.info_service_pb2 import GetServerInfoRequest, GetServerInfoResponse
 from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceStub
 from memsidecar_client.v1.memory_service_pb2_grpc import MemoryServiceStub
@@ -23,6 +24,7 @@ from memsidecar_client.v1.session_service_pb2_grpc import SessionServiceStub
 
 if TYPE_CHECKING:
     # These exist for type checkers only; at run time one stub class serves both kinds of channel.
+    from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
     from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceAsyncStub
     from memsidecar_client.v1.memory_service_pb2_grpc import MemoryServiceAsyncStub
     from memsidecar_client.v1.recall_service_pb2_grpc import RecallServiceAsyncStub
@@ -44,6 +46,7 @@ class Stubs:
     memories: MemoryServiceAsyncStub
     recall: RecallServiceAsyncStub
     sessions: SessionServiceAsyncStub
+    generation: GenerationServiceAsyncStub
 
 
 class Connection:
@@ -83,6 +86,7 @@ class Connection:
                 memories=cast("MemoryServiceAsyncStub", MemoryServiceStub(channel)),
                 recall=cast("RecallServiceAsyncStub", RecallServiceStub(channel)),
                 sessions=cast("SessionServiceAsyncStub", SessionServiceStub(channel)),
+                generation=cast("GenerationServiceAsyncStub", GenerationServiceStub(channel)),
             )
         return self._stubs
 
