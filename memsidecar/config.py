@@ -83,8 +83,27 @@ class Limits:
     max_streams: Annotated[int, Within(1, 100_000)] = 64
     """Open streams among those calls, so that forgotten streams cannot lock out short calls."""
     stream_idle: Annotated[float, Within(1, 86_400, "s")] = 300.0
-    """Seconds that a StreamRemember waits for its client's next message; then it ends with STREAM_IDLE: forgotten
-    streams keep no new ones out."""
+    """Seconds that a StreamRemember or a RecallDuring waits for its client's next message; then it ends with
+    STREAM_IDLE: forgotten streams keep no new ones out."""
+    heartbeat: Annotated[float, Within(1, 3_600, "s")] = 15.0
+    """Seconds after which a silent stream shows that it is alive: well under the minute or so after which proxies and
+    load balancers give up on one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Recall while a model writes: RecallDuring."""
+
+    max_streams: Annotated[int, Within(1, 100_000)] = 1_000
+    """Open streams; more are refused with RESOURCE_EXHAUSTED. They are not counted among limits.max_streams and
+    limits.max_concurrent_rpcs: one is open for as long as a model writes, and does little."""
+    max_streams_per_namespace: Annotated[int, Within(1, 100_000)] = 1_000
+    """Open streams of one namespace. Lower it where tenants share a sidecar, so that none of them takes all."""
+    evaluations: Annotated[int, Within(1, 1_000)] = 8
+    """Evaluations at once, in all streams, which take turns. More would only wait at the embedder; what waits here is
+    evaluated with the text that has come meanwhile."""
+    min_confidence: Annotated[float, Within(0, 1)] = 0.35
+    """Confidence that a memory needs to be sent to a stream that does not say its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +258,7 @@ class Config:
     listen: Listen = field(default_factory=Listen)
     health: Health = field(default_factory=Health)
     limits: Limits = field(default_factory=Limits)
+    generation: Generation = field(default_factory=Generation)
     graph: Graph = field(default_factory=Graph)
     vectors: Vectors = field(default_factory=Vectors)
     resident: Resident = field(default_factory=Resident)

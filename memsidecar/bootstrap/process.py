@@ -104,5 +104,8 @@ def _server_settings(config: Config) -> ServerSettings:
         max_concurrent_rpcs=config.limits.max_concurrent_rpcs,
         max_streams=config.limits.max_streams,
         stream_idle=config.limits.stream_idle,
+        max_generations=config.generation.max_streams,
+        heartbeat=config.limits.heartbeat,
+        min_confidence=config.generation.min_confidence,
         reflection=config.reflection,
     )

@@ -18,12 +18,17 @@ from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.server.app import Services
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.changes import Changes
 from memsidecar.services.context import BuildContext
 from memsidecar.services.conversation import Conversation
+from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.feedback import GiveFeedback
+from memsidecar.services.following import Parts
+from memsidecar.services.generation import RecallDuring
 from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
+from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.memories import Memories
 from memsidecar.services.named_times import NamedTimes
 from memsidecar.services.past import Past
@@ -59,9 +64,12 @@ async def make_services(
     past = Past(stores.ledger, stores.codec, stores.indexes, stores.space, max_bytes // PAST_SHARE)
     stack.push_async_callback(past.close)
 
+    changes = Changes()
+
     def committed(resident: Resident, entries: Sequence[Entry]) -> None:
         stores.projector.publish(entries)
         past.follow(resident.partition, entries)
+        changes.notice(resident, entries)
 
     hydration = Hydration(stores.ledger, stores.codec, stores.indexes, stores.snapshots, stores.space)
     usages = Usages(await open_accesses(config, stack), clock)
@@ -99,12 +107,25 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
+    remember, give_feedback = Remember(residency, preparing, backlog), GiveFeedback(residency)
+    parts = Parts(
+        recall,
+        residency,
+        changes,
+        usages,
+        give_feedback,
+        KeepExchange(sessions, remember, clock),
+        tokenizer,
+        clock,
+        Evaluations(config.generation.evaluations),
+    )
     return Services(
         now=clock.now,
-        remember=Remember(residency, preparing, backlog),
+        remember=remember,
         memories=memories,
         recall=recall,
-        give_feedback=GiveFeedback(residency),
+        recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),
+        give_feedback=give_feedback,
         usage_of=usages.of,
         build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
         sessions=sessions,

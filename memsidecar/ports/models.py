@@ -44,6 +44,10 @@ class EmbeddingCache(Protocol):
         """Drop the vectors of these texts; unknown ones are ignored."""
         ...
 
+    def abandon(self, text: str) -> None:
+        """End the call that embeds this text, if nobody waits for it any more."""
+        ...
+
 
 class Reranker(Protocol):
     """Judges how well texts answer a question. Optional: without it the order that they came in stands."""

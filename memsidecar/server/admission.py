@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from enum import Enum
 from typing import Any
 
 from memsidecar.domain.errors import Draining, Overloaded
 
 
-class Admission:
-    """Lets calls in, or refuses them before any work. Knows the tasks that are in, so that a drain can await them."""
+class Kind(Enum):
+    """What a call takes: a moment, a while, or as long as a model writes, nearly all of it waiting."""
 
-    def __init__(self, max_calls: int, max_streams: int) -> None:
+    SHORT = 1
+    STREAM = 2
+    GENERATION = 3
+
+
+class Admission:
+    """Lets calls in, or refuses them before any work. Knows the tasks that are in, so that a drain can await them.
+
+    `max_calls` and `max_streams` do not count generations, which have a limit of their own.
+    """
+
+    def __init__(self, max_calls: int, max_streams: int, max_generations: int) -> None:
         self._max_calls = max_calls
         self._max_streams = max_streams
+        self._max_generations = max_generations
         self._calls: set[asyncio.Task[Any] | None] = set()
         self._streams = 0
+        self._generations = 0
         self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -24,20 +38,25 @@ class Admission:
     def running(self) -> int:
         return len(self._calls)
 
-    def enter(self, task: asyncio.Task[Any] | None, is_stream: bool) -> None:
+    def enter(self, task: asyncio.Task[Any] | None, kind: Kind) -> None:
         """Raises Draining, Overloaded; then `leave` must not be called."""
         if self._draining:
             raise Draining
-        if len(self._calls) >= self._max_calls:
+        if kind is Kind.GENERATION:
+            if self._generations >= self._max_generations:
+                raise Overloaded("generation.max_streams")
+            self._generations += 1
+        elif len(self._calls) - self._generations >= self._max_calls:
             raise Overloaded("max_concurrent_rpcs")
-        if is_stream:
+        elif kind is Kind.STREAM:
             if self._streams >= self._max_streams:
                 raise Overloaded("max_streams")
             self._streams += 1
         self._calls.add(task)
 
-    def leave(self, task: asyncio.Task[Any] | None, is_stream: bool) -> None:
-        self._streams -= is_stream
+    def leave(self, task: asyncio.Task[Any] | None, kind: Kind) -> None:
+        self._streams -= kind is Kind.STREAM
+        self._generations -= kind is Kind.GENERATION
         self._calls.discard(task)
         if not self._calls:
             self._idle.set()

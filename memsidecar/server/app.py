@@ -12,37 +12,51 @@ import grpc
 from grpc_reflection.v1alpha import reflection
 
 from memsidecar.domain import limits
+from memsidecar.domain.generation.values import Terms
 from memsidecar.server.admission import Admission
 from memsidecar.server.calls import Calls
 from memsidecar.server.health import HealthServicer
 from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp, is_loopback
 from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.methods import handlers
+from memsidecar.server.servicers.generation import GenerationServicer, GenerationSettings
 from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
 from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback
+from memsidecar.services.generation import RecallDuring
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info
 from memsidecar.services.memories import Memories
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember
 from memsidecar.services.sessions import Sessions
-from memsidecar.v1 import info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+from memsidecar.v1 import (
+    generation_service_pb2,
+    info_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
 
 _log = logging.getLogger(__name__)
 
 # What a stop gives calls that a drain could not wait for, and their clean-up after it.
 _STOP_SECONDS: Final = 1.0
 _CLEAN_UP_SECONDS: Final = 2.0
+# Of a drain's grace, generations get all but this much, and this part at least: so they end with a status of their own,
+# within it.
+_GENERATIONS_END_BEFORE: Final = 0.5
+_GENERATIONS_SHARE: Final = 0.8
 
 _MEMORY = memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"]
 _RECALL = recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"]
+_GENERATION = generation_service_pb2.DESCRIPTOR.services_by_name["GenerationService"]
 _SESSION = session_service_pb2.DESCRIPTOR.services_by_name["SessionService"]
 _INFO = info_service_pb2.DESCRIPTOR.services_by_name["InfoService"]
-_API: Final = (_MEMORY, _RECALL, _SESSION, _INFO)
+_API: Final = (_MEMORY, _RECALL, _GENERATION, _SESSION, _INFO)
 
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", limits.MAX_MESSAGE_BYTES),
@@ -74,7 +88,13 @@ class ServerSettings:
     max_concurrent_rpcs: int = 256
     max_streams: int = 64
     stream_idle: float = 300.0
-    """Seconds that a StreamRemember may wait for its client."""
+    """Seconds that a StreamRemember or a RecallDuring may wait for its client."""
+    max_generations: int = 1_000
+    """Open RecallDuring streams, counted apart from all other calls."""
+    heartbeat: float = 15.0
+    """Seconds after which a silent stream shows that it is alive."""
+    min_confidence: float = 0.35
+    """What a memory needs to be sent during a generation that does not say its own."""
     reflection: bool = False
 
 
@@ -85,6 +105,7 @@ class Services:
     remember: Remember
     memories: Memories
     recall: Recall
+    recall_during: RecallDuring
     give_feedback: GiveFeedback
     usage_of: UsageOf
     build_context: BuildContext
@@ -100,7 +121,7 @@ class Server:
     def __init__(self, settings: ServerSettings, services: Services) -> None:
         self._settings = settings
         self._services = services
-        self._admission = Admission(settings.max_concurrent_rpcs, settings.max_streams)
+        self._admission = Admission(settings.max_concurrent_rpcs, settings.max_streams, settings.max_generations)
         others = [api.full_name for api in _API if api is not _SESSION]
         self._health = HealthServicer(services.health, others, _SESSION.full_name)
         self._data: grpc.aio.Server | None = None
@@ -114,7 +135,8 @@ class Server:
         if settings.tcp_port is not None and not settings.token and not is_loopback(settings.tcp_host):
             raise CannotListen(f"a TCP port on {settings.tcp_host} needs a token, or anybody could read every memory")
         # The guard that says why is Admission; this one only bounds what waits for its refusal.
-        self._data = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=2 * settings.max_concurrent_rpcs + 64)
+        calls = 2 * settings.max_concurrent_rpcs + settings.max_generations + 64
+        self._data = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=calls)
         self._probes = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=256)
         try:
             self._bind(self._data, self._probes)
@@ -128,9 +150,11 @@ class Server:
     async def drain(self, grace: float) -> None:
         """Stop without cutting off a call that ends within `grace` seconds; about 3 s more at the most.
 
-        First readiness goes, then new calls are refused with DRAINING, then the calls that run are awaited.
+        First readiness goes, then new calls are refused with DRAINING and generations are told, then the calls that run
+        are awaited.
         """
         self._health.drain()
+        self._services.recall_during.drain(max(grace - _GENERATIONS_END_BEFORE, grace * _GENERATIONS_SHARE))
         if not await self._admission.drain(grace):
             _log.warning("%d calls still run after %g s and are cancelled", self._admission.running, grace)
         if self._data is not None:
@@ -159,14 +183,25 @@ class Server:
             namespace,
             services.now,
         )
+        generations = GenerationServicer(
+            services.recall_during,
+            services.usage_of,
+            services.now,
+            GenerationSettings(
+                namespace,
+                settings.stream_idle,
+                Terms(min_confidence=settings.min_confidence, heartbeat=settings.heartbeat),
+            ),
+        )
         sessions = SessionServicer(services.sessions, namespace)
         health = self._health.handler()
         data.add_generic_rpc_handlers(
             (
                 handlers(_MEMORY, memory, calls),
                 handlers(_RECALL, recall, calls),
+                handlers(_GENERATION, generations, calls),
                 handlers(_SESSION, sessions, calls),
-                handlers(_INFO, InfoServicer(services.info), calls, is_open=True),
+                handlers(_INFO, InfoServicer(services.info, settings.heartbeat), calls, is_open=True),
                 health,
             )
         )

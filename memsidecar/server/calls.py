@@ -22,7 +22,7 @@ import grpc
 
 from memsidecar.domain import limits
 from memsidecar.domain.errors import InvalidField, SidecarError, TokenInvalid
-from memsidecar.server.admission import Admission
+from memsidecar.server.admission import Admission, Kind
 from memsidecar.server.status import DETAILS_KEY, Failure, failure_of, internal
 from memsidecar.server.wire import Unreadable
 from memsidecar.services.patience import expect_answer_within
@@ -57,7 +57,7 @@ class Calls:
         """A handler that answers bytes: of the message, or the bytes, that the method returns."""
 
         async def handler(request: Any, context: Context) -> Any:
-            with (call := _Call(self, method, context, is_open, False)):
+            with (call := _Call(self, method, context, is_open, Kind.SHORT)):
                 call.admit(request)
                 response = await behaviour(request)
                 if not isinstance(response, bytes) and response.ByteSize() > _LARGE:
@@ -71,7 +71,7 @@ class Calls:
     def server_stream(self, method: str, behaviour: Callable[[Any], AsyncGenerator[Any, None]]) -> Handler:
         # Written with context.write, not as a generator: gRPC does not close a generator whose call has ended.
         async def handler(request: Any, context: Context) -> None:
-            with (call := _Call(self, method, context, False, True)):
+            with (call := _Call(self, method, context, False, Kind.STREAM)):
                 call.admit(request)
                 async with aclosing(behaviour(request)) as responses:
                     async for response in responses:
@@ -83,10 +83,22 @@ class Calls:
 
     def client_stream(self, method: str, behaviour: Callable[[AsyncIterator[Any]], Awaitable[Any]]) -> Handler:
         async def handler(requests: AsyncIterator[Any], context: Context) -> Any:
-            with (call := _Call(self, method, context, False, True)):
+            with (call := _Call(self, method, context, False, Kind.STREAM)):
                 call.admit(None)
                 return _encoded(await behaviour(_readable(requests)))
             return await call.abort()
+
+        return handler
+
+    def both_ways(self, method: str, behaviour: Callable[[AsyncIterator[Any]], AsyncGenerator[Any, None]]) -> Handler:
+        async def handler(requests: AsyncIterator[Any], context: Context) -> None:
+            with (call := _Call(self, method, context, False, Kind.GENERATION)):
+                call.admit(None)
+                async with aclosing(behaviour(_readable(requests))) as responses:
+                    async for response in responses:
+                        await context.write(response)
+                return
+            await call.abort()
 
         return handler
 
@@ -107,7 +119,7 @@ class _Call:
         "_failure",
         "_is_in",
         "_is_open",
-        "_is_stream",
+        "_kind",
         "_method",
         "_request",
         "_started",
@@ -115,12 +127,12 @@ class _Call:
         "id",
     )
 
-    def __init__(self, calls: Calls, method: str, context: Context, is_open: bool, is_stream: bool) -> None:
+    def __init__(self, calls: Calls, method: str, context: Context, is_open: bool, kind: Kind) -> None:
         self._calls = calls
         self._method = method
         self._context = context
         self._is_open = is_open
-        self._is_stream = is_stream
+        self._kind = kind
         self._task = asyncio.current_task()
         self._is_in = False
         self._failure: Failure | None = None
@@ -141,7 +153,7 @@ class _Call:
                 token = value.encode() if isinstance(value, str) else value
         self.id = self.id or self._calls.new_id()
         self._context.set_trailing_metadata(((REQUEST_ID, self.id),))
-        self._calls.admission.enter(self._task, self._is_stream)
+        self._calls.admission.enter(self._task, self._kind)
         self._is_in = True
         expect_answer_within(self._context.time_remaining())
         expected = self._calls.token
@@ -154,7 +166,7 @@ class _Call:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         if self._is_in:
-            self._calls.admission.leave(self._task, self._is_stream)
+            self._calls.admission.leave(self._task, self._kind)
         if error is None:
             self._report("OK", "")
         elif isinstance(error, SidecarError):

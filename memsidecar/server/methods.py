@@ -21,7 +21,10 @@ def handlers(
         behaviour = getattr(servicer, method.name)
         name = f"{service.full_name}/{method.name}"
         read = reader(GetMessageClass(method.input_type))
-        if method.client_streaming:
+        if method.client_streaming and method.server_streaming:
+            write = GetMessageClass(method.output_type).SerializeToString
+            made[method.name] = grpc.stream_stream_rpc_method_handler(calls.both_ways(name, behaviour), read, write)
+        elif method.client_streaming:
             made[method.name] = grpc.stream_unary_rpc_method_handler(calls.client_stream(name, behaviour), read)
         elif method.server_streaming:
             write = GetMessageClass(method.output_type).SerializeToString

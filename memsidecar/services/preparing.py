@@ -104,10 +104,17 @@ class Space:
         return Vectors(self.model, given.rows)
 
     async def embed_query(self, text: str) -> Vectors | None:
-        """One vector, None without an embedder. Raises ModelUnavailable."""
+        """One vector, None without an embedder. Raises ModelUnavailable. When it is cancelled, the model's work ends,
+        too: nobody will ask the same soon."""
         if self._embedder is None:
             return None
-        return Vectors(self.model, await self._embedder.embed([text[: self._embedder.max_chars]]))
+        text = text[: self._embedder.max_chars]
+        try:
+            return Vectors(self.model, await self._embedder.embed([text]))
+        except asyncio.CancelledError:
+            if self._cache is not None:
+                self._cache.abandon(text)
+            raise
 
     async def embed_bodies(self, bodies: Sequence[Body], at_most: float | None = None) -> list[Vectors]:
         """The chunk vectors of each body, in order, within `at_most` seconds.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import replace
 
 from memsidecar.domain.confidence import answer_confidence
 from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
-from memsidecar.domain.language import language_of
 from memsidecar.domain.profile import Profile, with_weights
 from memsidecar.domain.profile_choice import Choice
 from memsidecar.domain.question import Analysis, analyse
@@ -22,17 +21,17 @@ from memsidecar.domain.recall import (
     Tier,
     TierOutcome,
     TierReport,
-    Understanding,
 )
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.answering import Wanted, answer
 from memsidecar.services.backlog import EmbeddingBacklog
-from memsidecar.services.conversation import Conversation, Heard
+from memsidecar.services.conversation import Conversation
 from memsidecar.services.long_texts import is_long
 from memsidecar.services.named_times import NO_TIMES, NamedTimes, Times
 from memsidecar.services.past import Past
 from memsidecar.services.patience import seconds_for_sources
+from memsidecar.services.plan import FINDERS, NO_SESSION, Plan, note, report_of, understood
 from memsidecar.services.preparing import Space
 from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Loaded, Residency
@@ -45,31 +44,6 @@ _ALL = frozenset(Tier)
 MANY_HITS = 50
 # Times as many candidates, when those that say the same have crowded out the others.
 WIDER, WIDEST = 8, 64
-# What finds candidates in long-term memory.
-_FINDERS = (Tier.VECTOR, Tier.GRAPH, Tier.KEYWORD, Tier.RECENCY)
-_NOTHING_TO_FIND = {
-    Tier.VECTOR: "the query has no vector yet",
-    Tier.KEYWORD: "the query has no words to look for",
-    Tier.GRAPH: "the query names no known entity",
-    Tier.RECENCY: "the query and its profile do not ask for what is new",
-}
-_NO_SESSION = TierReport(Tier.SESSION, TierOutcome.SKIPPED, 0, 0.0, "the query names no session")
-
-
-@dataclass(slots=True)
-class _Plan:
-    """A question with what it means in each partition that it reads. `loaded` are those of the present."""
-
-    question: Question
-    profile: Profile
-    residents: list[tuple[Resident, Analysis]]
-    loaded: list[Loaded]
-    now: int
-    deadline: float | None
-    tiers: frozenset[Tier]
-    times: Times
-    heard: Heard | None
-    reports: dict[Tier, TierReport] = field(default_factory=dict)
 
 
 class Recall:
@@ -150,7 +124,25 @@ class Recall:
                 yield report
         yield whole
 
-    async def _plan(self, question: Question) -> _Plan:
+    async def ready(self, question: Question) -> int:
+        """Load what the question reads and check what can be wrong with it; the revision that it would be answered
+        from. Raises as `once`."""
+        return (await self._plan(question)).residents[0][0].head.revision
+
+    async def glance(self, question: Question, is_news: Callable[[Matrix], bool] = lambda _: True) -> Recalled | None:
+        """What a piece of text that nobody asks about brings to mind: as `once`, but neither counted as recalled nor
+        reranked, and no error when no source could answer. None when the text has a vector that is no news.
+
+        Raises RevisionUnknown, StoreUnavailable, LedgerDamaged.
+        """
+        plan = await self._plan(question)
+        vector = await self._vector(plan)
+        if vector is not None and not is_news(vector):
+            return None
+        await _at_rest(plan.loaded)
+        return await self._ranked(plan, vector, 0, question.max_hits)
+
+    async def _plan(self, question: Question) -> Plan:
         started, scope = self._clock.monotonic(), question.scope
         waits = [seconds for seconds in (question.soft_deadline, seconds_for_sources()) if seconds is not None]
         patience = min(waits, default=None)
@@ -196,7 +188,7 @@ class Recall:
             present = residents[0] if loaded else await self._residency.view(scope.partition)
             if present.head.revision < question.min_revision:
                 raise RevisionUnknown(str(question.min_revision))
-        return _Plan(question, profile, read, loaded, now, deadline, tiers, times, heard)
+        return Plan(question, profile, read, loaded, now, deadline, tiers, times, heard)
 
     async def _named(self, question: Question, now: int) -> Times:
         if is_long(question.text):
@@ -215,7 +207,7 @@ class Recall:
             profile = with_weights(profile, question.weights, "options.weights")
         return profile if profile.spread == self._spread else replace(profile, spread=self._spread)
 
-    async def _vector(self, plan: _Plan) -> Matrix | None:
+    async def _vector(self, plan: Plan) -> Matrix | None:
         """The question's vector; None, with a report, when the tier cannot answer."""
         question = plan.question
         if Tier.VECTOR not in plan.tiers:
@@ -225,10 +217,10 @@ class Recall:
             return given
         text = plan.residents[0][1].embed_text
         if not text.strip():
-            _note(plan, TierOutcome.SKIPPED, 0.0, "the query has neither text nor embedding")
+            note(plan, TierOutcome.SKIPPED, 0.0, "the query has neither text nor embedding")
             return None
         if not self._space.embeds:
-            _note(plan, TierOutcome.SKIPPED, 0.0, "no embedder is configured; send an embedding")
+            note(plan, TierOutcome.SKIPPED, 0.0, "no embedder is configured; send an embedding")
             return None
         started = self._clock.monotonic()
         left = self._model_timeout if plan.deadline is None else plan.deadline - started
@@ -236,15 +228,15 @@ class Recall:
             async with asyncio.timeout(min(self._model_timeout, max(left, 0.0))):
                 vectors = await self._space.embed_query(text)
         except TimeoutError:
-            _note(plan, TierOutcome.TIMED_OUT, self._clock.monotonic() - started, "the embedder took too long")
+            note(plan, TierOutcome.TIMED_OUT, self._clock.monotonic() - started, "the embedder took too long")
             return None
         except ModelUnavailable as error:
-            _note(plan, TierOutcome.UNAVAILABLE, self._clock.monotonic() - started, str(error))
+            note(plan, TierOutcome.UNAVAILABLE, self._clock.monotonic() - started, str(error))
             return None
         found: Matrix | None = vectors.rows[0] if vectors is not None else None
         return found
 
-    async def _finished(self, plan: _Plan, vector: Matrix | None) -> Recalled:
+    async def _finished(self, plan: Plan, vector: Matrix | None) -> Recalled:
         """The whole answer, looked at a second time if there is somebody to do it, its hits counted as recalled."""
         skip, most = plan.question.skip, plan.question.max_hits
         if self._reranking is None or Tier.RERANKER not in plan.tiers or skip >= self._reranking.top_n:
@@ -266,11 +258,11 @@ class Recall:
             await asyncio.sleep(0)  # they are written next
         return whole
 
-    async def _ranked(self, plan: _Plan, vector: Matrix | None, skip: int, most: int) -> Recalled:
+    async def _ranked(self, plan: Plan, vector: Matrix | None, skip: int, most: int) -> Recalled:
         """`most` hits after the first `skip`."""
         return self._answer(plan, vector, await self._searched(plan, vector, most), skip, most)
 
-    async def _searched(self, plan: _Plan, vector: Matrix | None, most: int) -> list[Search]:
+    async def _searched(self, plan: Plan, vector: Matrix | None, most: int) -> list[Search]:
         """The searches, before anybody else has had a turn of the loop; but many hits take one of their own, if no
         partition has changed meanwhile."""
         if most <= MANY_HITS:
@@ -288,7 +280,7 @@ class Recall:
                 return self._search(plan, vector)
         return searches
 
-    async def _unchanged(self, plan: _Plan, before: list[int]) -> bool:
+    async def _unchanged(self, plan: Plan, before: list[int]) -> bool:
         """Give the others a turn; whether nobody has written meanwhile."""
         await asyncio.sleep(0)
         await _at_rest(plan.loaded)
@@ -303,7 +295,7 @@ class Recall:
             raise StoreUnavailable("sessions", "does not answer, and no other tier can")
         raise ModelUnavailable(self._space.model, "does not answer, and no other tier can")
 
-    def _search(self, plan: _Plan, vector: Matrix | None, wider: int = 1) -> list[Search]:
+    def _search(self, plan: Plan, vector: Matrix | None, wider: int = 1) -> list[Search]:
         searches = []
         for resident, of_resident in plan.residents:
             search = self._searching(plan, resident, of_resident)
@@ -311,13 +303,13 @@ class Recall:
             searches.append(search)
         return searches
 
-    def _searching(self, plan: _Plan, resident: Resident, analysis: Analysis) -> Search:
+    def _searching(self, plan: Plan, resident: Resident, analysis: Analysis) -> Search:
         return Search(resident, plan.question, analysis, plan.profile, plan.now, self._clock.monotonic)
 
-    def _answer(self, plan: _Plan, vector: Matrix | None, searches: list[Search], skip: int, most: int) -> Recalled:
+    def _answer(self, plan: Plan, vector: Matrix | None, searches: list[Search], skip: int, most: int) -> Recalled:
         question, analysis = plan.question, plan.residents[0][1]
-        session = _NO_SESSION if plan.heard is None else plan.heard.report
-        reports = [session, *(_report(plan, tier, searches) for tier in _FINDERS)]
+        session = NO_SESSION if plan.heard is None else plan.heard.report
+        reports = [session, *(report_of(plan, tier, searches) for tier in FINDERS)]
         diversity = plan.profile.diversity if question.diversity is None else question.diversity
         breadth = analysis.cues.breadth if question.adaptive else None
         wanted, wider = Wanted(skip, most, diversity, breadth), 1
@@ -335,41 +327,13 @@ class Recall:
             answer_confidence(grounds) if page.first >= 0 else 0.0,
             grounds,
             plan.heard.messages if plan.heard is not None and not question.skip else (),
-            _understood(plan) if question.explain else None,
+            understood(plan) if question.explain else None,
             page.more,
         )
 
 
-def _revisions(plan: _Plan) -> list[int]:
+def _revisions(plan: Plan) -> list[int]:
     return [resident.head.revision for resident, _ in plan.residents]
-
-
-def _understood(plan: _Plan) -> Understanding:
-    analysis, heard = plan.residents[0][1], plan.heard
-    start, end = plan.times.whole or (None, None)
-    rewritten = heard.text if heard is not None and heard.changed else ""
-    return Understanding(
-        people=analysis.people,
-        entities=analysis.entities,
-        start=start,
-        end=end,
-        language=language_of(plan.question.text),
-        breadth=analysis.cues.breadth,
-        rewritten=rewritten,
-    )
-
-
-def _report(plan: _Plan, tier: Tier, searches: list[Search]) -> TierReport:
-    """How a tier did over all partitions: the worst of what happened, the sum of what it brought."""
-    if tier in plan.reports:
-        return plan.reports[tier]
-    if tier not in plan.tiers:
-        return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, "not asked for")
-    parts = [search.reports[tier] for search in searches if tier in search.reports]
-    if not parts:
-        return TierReport(tier, TierOutcome.SKIPPED, 0, 0.0, _NOTHING_TO_FIND[tier])
-    worst = max(parts, key=lambda part: part.outcome is not TierOutcome.OK)
-    return replace(worst, hit_count=sum(p.hit_count for p in parts), elapsed=sum(p.elapsed for p in parts))
 
 
 async def _at_rest(partitions: Iterable[Loaded]) -> None:
@@ -377,7 +341,3 @@ async def _at_rest(partitions: Iterable[Loaded]) -> None:
     found = list(partitions)
     while busy := [loaded for loaded in found if not loaded.writer.at_rest]:
         await busy[0].writer.rest()
-
-
-def _note(plan: _Plan, outcome: TierOutcome, elapsed: float, why: str) -> None:
-    plan.reports[Tier.VECTOR] = TierReport(Tier.VECTOR, outcome, 0, elapsed, why)

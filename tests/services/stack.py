@@ -20,6 +20,7 @@ from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.changes import Changes
 from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
@@ -67,6 +68,7 @@ class Stack:
         self.space = Space(model, dimensions, embedder, 5.0)
         self.hydration = Hydration(self.ledger, self.codec, self.indexes, self.snapshots, self.space)
         self.published: list[Entry] = []
+        self.changes = Changes()
         self.accesses = accesses
         self.usages = Usages(accesses, clock)
         self.residency = Residency(
@@ -117,6 +119,7 @@ class Stack:
     def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
         self.past.follow(resident.partition, entries)
+        self.changes.notice(resident, entries)
 
     async def remember(self, scope: Scope, *texts: str | Draft, request: str = "") -> Remembered:
         drafts = [

@@ -37,7 +37,7 @@ class CachedEmbedder:
     """The inner embedder's vectors, the most recently used of them kept within `max_bytes`.
 
     A text that is being embedded is not asked for again: whoever wants it meanwhile waits for the same call. Such a
-    call goes on when its caller is cancelled, as others may wait for it.
+    call goes on when its caller is cancelled, as others may wait for it and its vectors are kept, until `abandon`.
     """
 
     def __init__(self, inner: Embedder, max_bytes: int) -> None:
@@ -46,6 +46,7 @@ class CachedEmbedder:
         self._rows: OrderedDict[bytes, Row] = OrderedDict()
         self._pending: dict[bytes, Fetch] = {}
         self._fetches: set[Fetch] = set()
+        self._waiting: dict[Fetch, int] = {}
         self._bytes = 0
         self._hits = 0
         self._misses = 0
@@ -94,7 +95,15 @@ class CachedEmbedder:
         if missing:
             waiting.add(self._start(missing))
         for fetch in waiting:
-            found.update(await asyncio.shield(fetch))
+            self._waiting[fetch] = self._waiting.get(fetch, 0) + 1
+        try:
+            for fetch in waiting:
+                found.update(await asyncio.shield(fetch))
+        finally:
+            for fetch in waiting:
+                self._waiting[fetch] -= 1
+                if not self._waiting[fetch]:
+                    del self._waiting[fetch]
         return np.stack([found[key] for key in keys])
 
     def forget(self, texts: Iterable[str]) -> None:
@@ -104,6 +113,15 @@ class CachedEmbedder:
             self._pending.pop(key, None)
             if (row := self._rows.pop(key, None)) is not None:
                 self._bytes -= row.nbytes + ENTRY_OVERHEAD
+
+    def abandon(self, text: str) -> None:
+        """See the port."""
+        key = _key(text[: self.max_chars])
+        fetch = self._pending.get(key)
+        if fetch is not None and fetch not in self._waiting:
+            # Not when it is over: whoever asks until then would be cancelled with it.
+            self._pending = {key: other for key, other in self._pending.items() if other is not fetch}
+            fetch.cancel()
 
     async def close(self) -> None:
         """Closes the inner embedder too; calls under way end as it ends them."""

@@ -27,39 +27,52 @@ def read_question(request: Asked, scope: Scope, violations: Violations) -> Quest
     embedding = None
     if query.HasField("embedding"):
         embedding = read_vectors(query.embedding, "query.embedding", violations)
-    min_revision = None
-    if options.min_revision.token:
-        min_revision = parse_revision(options.min_revision.token, scope.partition)
-        if min_revision is None:
-            violations.add("options.min_revision.token", f"is not a revision of {scope.partition.name}")
-    return Question(
-        scope=scope,
+    base = read_options(options, scope, "options", violations)
+    return replace(
+        base,
         text=query.text,
         embedding=embedding,
         entities=references.many(query.entities, "query.entities"),
         time=micros_or_none(query, "time"),
-        tiers=frozenset(map(Tier, options.tiers)),
-        filter=_read_filter(options, references),
-        max_hits=min(options.max_hits or limits.DEFAULT_HITS, limits.MAX_HITS),
         min_score=options.min_score,
         soft_deadline=length(options.soft_deadline) / 1_000_000 if options.HasField("soft_deadline") else None,
-        min_revision=min_revision,
-        explain=options.include_explanations,
-        include_shared=options.include_shared,
         conversation=_read_conversation(query.session, scope, violations) if query.session else "",
         zone=query.time_zone or "UTC",
         known_at=micros_or_none(options.as_of, "record_time"),
-        profile=options.profile,
-        weights=dict(options.weights),
-        diversity=options.diversity if options.HasField("diversity") else None,
         adaptive=options.adaptive_hits,
-        only_named_time=options.only_named_time,
         skip=_read_skip(request, violations) if options.page_token else 0,
     )
 
 
-def _read_filter(options: pb.RecallOptions, references: References) -> Filter:
-    given = read_filter(options.filter, "options.filter", references) if options.HasField("filter") else NO_FILTER
+def read_options(options: pb.RecallOptions, scope: Scope, path: str, violations: Violations) -> Question:
+    """What options alone say of a question: for text that comes later, in pieces."""
+    references = References(scope.partition, violations)
+    return Question(
+        scope=scope,
+        tiers=frozenset(map(Tier, options.tiers)),
+        filter=_read_filter(options, references, path),
+        max_hits=min(options.max_hits or limits.DEFAULT_HITS, limits.MAX_HITS),
+        min_revision=_read_min_revision(options, scope, path, violations),
+        explain=options.include_explanations,
+        include_shared=options.include_shared,
+        profile=options.profile,
+        weights=dict(options.weights),
+        diversity=options.diversity if options.HasField("diversity") else None,
+        only_named_time=options.only_named_time,
+    )
+
+
+def _read_min_revision(options: pb.RecallOptions, scope: Scope, path: str, violations: Violations) -> int | None:
+    if not options.min_revision.token:
+        return None
+    revision = parse_revision(options.min_revision.token, scope.partition)
+    if revision is None:
+        violations.add(f"{path}.min_revision.token", f"is not a revision of {scope.partition.name}")
+    return revision
+
+
+def _read_filter(options: pb.RecallOptions, references: References, path: str) -> Filter:
+    given = read_filter(options.filter, f"{path}.filter", references) if options.HasField("filter") else NO_FILTER
     valid_at = micros_or_none(options.as_of, "valid_time")
     return given if valid_at is None else replace(given, valid_at=valid_at)
 

@@ -140,6 +140,18 @@ def duration(value: Duration) -> Found:
     return None
 
 
+def shorter_than(seconds: float) -> Rule:
+    """A duration of at most so many seconds."""
+
+    def rule(value: Duration) -> Found:
+        if (found := duration(value)) is not None:
+            return found
+        too_long = value.seconds + value.nanos / 1_000_000_000 > seconds
+        return [("", f"must be at most {seconds:g} s")] if too_long else None
+
+    return rule
+
+
 def time_zone(value: str) -> Found:
     try:
         # Names are looked up as paths below the zone database; the library refuses those that lead out of it.

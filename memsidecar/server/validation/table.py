@@ -7,6 +7,7 @@ from typing import Any
 
 from memsidecar.domain import limits
 from memsidecar.domain.context.values import DEFAULT_TOKENS
+from memsidecar.domain.generation.values import MAX_CREDIT, MAX_DELTA_BYTES, MAX_MIN_CHARS, MAX_MIN_INTERVAL
 from memsidecar.server.validation.rules import (
     Rule,
     Violation,
@@ -19,6 +20,7 @@ from memsidecar.server.validation.rules import (
     memory_id,
     repeated,
     request_id,
+    shorter_than,
     text,
     time_zone,
     vector,
@@ -67,6 +69,20 @@ _FIELDS: dict[str, Rule] = {
     "CreateMemoryRequest.memory_id": memory_id,
     "Query.text": text(limits.MAX_QUERY_BYTES),
     "Query.time_zone": time_zone,
+    "GenerationStart.generation_id": identifier(128),
+    "GenerationStart.prompt": text(limits.MAX_QUERY_BYTES),
+    "GenerationStart.known_memories": repeated(text(), 1_000),
+    "GenerationStart.initial_credit": whole(MAX_CREDIT),
+    "GenerationStart.max_total_hits": whole(1_000),
+    "GenerationStart.max_total_tokens": whole(limits.MAX_CONTEXT_TOKENS),
+    "GenerationStart.first_seq": whole(1 << 53),
+    "GenerationStart.min_confidence": _UNIT,
+    "GenerationStart.time_zone": time_zone,
+    "Trigger.min_chars": whole(MAX_MIN_CHARS),
+    "Trigger.min_interval": shorter_than(MAX_MIN_INTERVAL),
+    "Trigger.min_drift": _UNIT,
+    "TextDelta.text": text(MAX_DELTA_BYTES),
+    "Credit.hits": between(1, MAX_CREDIT),
     "RecallOptions.min_score": _UNIT,
     "RecallOptions.diversity": _UNIT,
     "RecallOptions.profile": _ID,
@@ -131,6 +147,9 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "RecallOnceRequest": ("query",),
     "FeedbackRequest": ("items",),
     "FeedbackItem": ("memory", "kind"),
+    "GenerationStart": ("scope",),
+    "GenerationFeedback": ("memory", "kind"),
+    "Credit": ("hits",),
     "BuildContextRequest": ("query",),
     "SectionBudget": ("kind",),
     "GetSessionRequest": ("name",),
@@ -194,6 +213,18 @@ def _feedback(request: Any) -> list[Violation]:
     return found
 
 
+def _start(start: Any) -> list[Violation]:
+    options = start.options
+    found = [
+        (f"options.{name}", "is not for a generation") for name in ("as_of", "soft_deadline") if options.HasField(name)
+    ]
+    return found + [
+        (f"options.{name}", "is not for a generation")
+        for name in ("adaptive_hits", "page_token")
+        if getattr(options, name)
+    ]
+
+
 def _section(section: Any) -> list[Violation]:
     over = 0 < section.max_tokens < section.min_tokens
     return [("min_tokens", "is more than max_tokens")] if over else []
@@ -243,6 +274,7 @@ _CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
     "Provenance": _provenance,
     "Query": _query,
     "FeedbackRequest": _feedback,
+    "GenerationStart": _start,
     "SectionBudget": _section,
     "BuildContextRequest": _context,
     "Message": _message,

@@ -1,0 +1,291 @@
+"""One generation that is followed: its machine, the evaluation that is under way, and what the agent is told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from memsidecar.domain.draft import Request
+from memsidecar.domain.errors import Draining, InvalidField, StoreUnavailable
+from memsidecar.domain.events import Matrix
+from memsidecar.domain.feedback import Verdict
+from memsidecar.domain.feedback_rules import Judged
+from memsidecar.domain.generation.machine import Generation
+from memsidecar.domain.generation.values import (
+    Backoff,
+    Candidate,
+    Changed,
+    Evaluation,
+    Finished,
+    GenerationOutcome,
+    MemoryKey,
+    Retract,
+    Send,
+    Source,
+    Terms,
+    Watermark,
+)
+from memsidecar.domain.question import names_any
+from memsidecar.domain.recall import Hit, Question
+from memsidecar.domain.scope import Partition
+from memsidecar.ports.models import Tokenizer
+from memsidecar.ports.runtime import Clock
+from memsidecar.services.changes import Changes
+from memsidecar.services.evaluations import Evaluations
+from memsidecar.services.feedback import GiveFeedback
+from memsidecar.services.keeping import KeepExchange
+from memsidecar.services.recall import Recall
+from memsidecar.services.residency import Residency
+from memsidecar.services.standing import Standing
+from memsidecar.services.usages import Usages
+
+_log = logging.getLogger(__name__)
+
+# Seconds that an evaluation waits for the embedder; then words and names alone answer it, and the watermark says so.
+PATIENCE = 1.0
+# Hits looked at beyond those that are wanted, because the best ones may have been sent already.
+SENT_BEFORE = 15
+# Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
+COUNTED = 20_000
+CHARS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a generation begins. `question` is what every evaluation asks, but for its text; `terms` lack `names`.
+
+    `generation_id` is the agent's; `session` the id of the session that the generation belongs to; both may be empty.
+    """
+
+    question: Question
+    terms: Terms
+    generation_id: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The process is going away; the stream ends in `grace` seconds."""
+
+    grace: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The totals, the ids of what was remembered, and the revision that shows it."""
+
+    totals: Finished
+    remembered: tuple[str, ...]
+    revision: int
+
+
+Happening: TypeAlias = Send | Retract | Watermark | Backoff | Leaving | Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What all generations share."""
+
+    recall: Recall
+    residency: Residency
+    changes: Changes
+    usages: Usages
+    give_feedback: GiveFeedback
+    keep: KeepExchange
+    tokenizer: Tokenizer
+    clock: Clock
+    evaluations: Evaluations
+
+
+class Following:
+    """Made by `RecallDuring.open`. What the agent says goes in through the methods, in order, and is out of turn
+    (ProtocolViolation) or wrong (InvalidField) as `Generation` says; `happenings` come out. Must be closed."""
+
+    def __init__(self, opening: Opening, stream_id: str, parts: Parts, closed: Callable[[Following], None]) -> None:
+        self.opening, self.stream_id = opening, stream_id
+        self._parts, self._closed = parts, closed
+        scope = opening.question.scope
+        self._partitions = [scope.partition]
+        if opening.question.include_shared and scope.user:
+            self._partitions.append(Partition(scope.namespace))
+        self._began = parts.clock.now()
+        self._machine = Generation(replace(opening.terms, names=self._names), parts.clock.monotonic())
+        self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine.held, self._stopped)
+        self._stirred, self._ready = asyncio.Event(), asyncio.Event()
+        self._failure: Exception | None = None
+        self._leaving: Leaving | None = None
+        self._end: asyncio.TimerHandle | None = None
+        self._last: Matrix | None = None
+        self._runner: asyncio.Task[None] | None = None
+
+    async def start(self) -> int:
+        """Begin; the revision of the memory. Raises as `Recall.once`."""
+        # Before the revision is read, so that no change is between.
+        self._standing.listen(self._partitions)
+        revision = await self._parts.recall.ready(self.opening.question)
+        self._runner = asyncio.create_task(self._run(), name="recall-during")
+        return self._standing.reached(self._partitions[0], revision)
+
+    async def close(self) -> None:
+        """Whatever it was at: nothing of it is left when this returns."""
+        self._standing.close()
+        if self._end is not None:
+            self._end.cancel()
+        if self._runner is not None:
+            self._runner.cancel()
+            await asyncio.gather(self._runner, return_exceptions=True)
+        self._closed(self)
+
+    def text(self, seq: int, text: str, source: Source) -> None:
+        self._machine.text(seq, text, source, self._now())
+        self._stirred.set()
+
+    def flush(self) -> None:
+        self._machine.flush(self._now())
+        self._stirred.set()
+
+    def credit(self, hits: int) -> None:
+        self._machine.credit(hits, self._now())
+        self._ready.set()
+        self._stirred.set()
+
+    def rewind(self, seq: int) -> None:
+        self._machine.rewind(seq, self._now())
+        self._stirred.set()
+
+    async def judge(self, key: MemoryKey, verdict: Verdict) -> None:
+        """Raises InvalidField for a memory that was not sent, and as `GiveFeedback`."""
+        if not self._machine.has_sent(key):
+            raise InvalidField("feedback.memory", "was not sent in this stream")
+        scope = self.opening.question.scope
+        judged = (Judged(key[1], verdict, "feedback.memory"),)
+        await self._parts.give_feedback(scope, judged, Request(actor=scope.agent))
+
+    def finish(self, outcome: GenerationOutcome, remember: bool) -> None:
+        self._machine.finish(outcome, remember, self._now())
+        if self._runner is not None:
+            self._runner.cancel()
+        self._ready.set()
+
+    def fail(self, error: Exception) -> None:
+        """End with this error, unless it has ended."""
+        self._failure = self._failure or error
+        self._ready.set()
+
+    def leave(self, grace: float) -> None:
+        """Tell the agent that the process is going away, and end in `grace` seconds."""
+        if self._leaving is None:
+            self._leaving = Leaving(grace)
+            self._end = asyncio.get_running_loop().call_later(grace, self.fail, Draining())
+            self._ready.set()
+
+    async def happenings(self) -> AsyncGenerator[Happening, None]:
+        """What is to be told to the agent, in order, taken from the machine only when the agent has taken what was
+        before. The last one is Ended. Raises what ends the stream instead."""
+        told_of_leaving = False
+        while True:
+            self._ready.clear()
+            if self._failure is not None:
+                raise self._failure
+            if self._leaving is not None and not told_of_leaving:
+                told_of_leaving = True
+                yield self._leaving
+            outputs = self._machine.outputs()
+            for output in outputs:
+                if isinstance(output, Finished):
+                    yield await self._ended(output)
+                    return
+                if isinstance(output, Send):
+                    self._parts.usages.note((output.candidate.hit,))
+                yield output
+            if not outputs:
+                await self._ready.wait()
+
+    async def _ended(self, totals: Finished) -> Ended:
+        opening, kept = self.opening, None
+        if totals.remember:
+            kept = await self._parts.keep(
+                opening.question.scope,
+                opening.session,
+                opening.generation_id or self.stream_id,
+                self._machine.exchange(),
+                totals.outcome,
+                self._began,
+            )
+        revision = self._standing.reached(self._partitions[0], 0 if kept is None else kept.revision)
+        return Ended(totals, () if kept is None else kept.memories, revision)
+
+    async def _run(self) -> None:
+        try:
+            while (due := self._machine.due()) is not None:
+                if not self._stirred.is_set():
+                    await self._until(due)
+                self._stirred.clear()
+                if self._standing.missed:
+                    await self._standing.look_again()
+                evaluation = self._machine.evaluation(self._now())
+                self._ready.set()
+                if evaluation is not None:
+                    await self._evaluate(evaluation)
+        except Exception as error:  # whatever it is, it ends the stream, and the server knows what to say of it
+            self.fail(error)
+
+    async def _until(self, due: float) -> None:
+        """Until something has come in, or that time."""
+        timer = asyncio.get_running_loop().call_later(max(0.0, due - self._now()), self._stirred.set)
+        try:
+            await self._stirred.wait()
+        finally:
+            timer.cancel()
+
+    async def _evaluate(self, evaluation: Evaluation) -> None:
+        terms = self.opening.terms
+        further = min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
+        question = replace(
+            self.opening.question, text=evaluation.text, max_hits=terms.max_hits + further, soft_deadline=PATIENCE
+        )
+        found: Sequence[Candidate] = ()
+        degraded = False
+        async with self._parts.evaluations.turn():
+            try:
+                recalled = await self._parts.recall.glance(question, self._is_news)
+            except StoreUnavailable as error:
+                _log.warning("an evaluation failed", extra={"problem": str(error)})
+                degraded = True
+            else:
+                if recalled is not None:
+                    found, degraded = [self._candidate(hit) for hit in recalled.hits], recalled.degraded
+            # No turn of the loop since the search: a change of what was found comes after.
+            self._machine.evaluated(evaluation, found, degraded, self._now())
+        self._standing.await_end()
+        self._ready.set()
+
+    def _candidate(self, hit: Hit) -> Candidate:
+        if hit.confidence < self.opening.terms.min_confidence:
+            return Candidate(hit, 0)  # it is never sent
+        text = hit.memory.text
+        return Candidate(hit, self._parts.tokenizer.count(text) if len(text) <= COUNTED else len(text) // CHARS_A_TOKEN)
+
+    def _is_news(self, vector: Matrix) -> bool:
+        least = self.opening.terms.trigger.min_drift
+        if least and self._last is not None and 1.0 - float(vector @ self._last) < least:
+            return False
+        self._last = vector
+        return True
+
+    def _names(self, text: str) -> bool:
+        loaded = (self._parts.residency.peek(partition) for partition in self._partitions)
+        return any(each is not None and names_any(text, each.resident.lookup.names()) for each in loaded)
+
+    def _stopped(self, changes: Sequence[Changed]) -> None:
+        if changes:
+            self._machine.changed(changes, self._now())
+            self._ready.set()
+        if self._standing.missed:
+            self._stirred.set()
+
+    def _now(self) -> float:
+        return self._parts.clock.monotonic()

@@ -1,0 +1,81 @@
+"""Recall during generation: the streams that are open, how many may be, and how they end with the process."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+from memsidecar.domain.errors import Draining, Overloaded, StoreUnavailable
+from memsidecar.ports.runtime import Ids
+from memsidecar.ports.sessions import SessionKey
+from memsidecar.services.following import Following, Opening, Parts
+
+_log = logging.getLogger(__name__)
+
+
+class RecallDuring:
+    """`max_streams` of one namespace may be open; how many in total is the server's to say, before it reads any."""
+
+    def __init__(self, parts: Parts, ids: Ids, max_streams: int) -> None:
+        self._parts, self._ids, self._max_streams = parts, ids, max_streams
+        self._open: set[Following] = set()
+        self._of_namespace: Counter[str] = Counter()
+        self._draining = False
+
+    @property
+    def streams(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    async def open(self, opening: Opening) -> tuple[Following, int]:
+        """Follow a generation; it, and the revision that the memory has. Who opens it closes it.
+
+        Raises Draining, Overloaded, InvalidField (an unknown profile), RevisionUnknown, NotFound and SessionEnded (the
+        session), StoreUnavailable, LedgerDamaged.
+        """
+        namespace = opening.question.scope.namespace
+        if self._draining:
+            raise Draining
+        if self._of_namespace[namespace] >= self._max_streams:
+            raise Overloaded("generation.max_streams_per_namespace")
+        following = Following(opening, self._ids.new(), self._parts, self._closed)
+        self._open.add(following)
+        self._of_namespace[namespace] += 1
+        try:
+            if opening.session:
+                await self._require_session(SessionKey(opening.question.scope.partition, opening.session))
+            revision = await following.start()
+        except BaseException:
+            await following.close()
+            raise
+        return following, revision
+
+    def drain(self, grace: float) -> None:
+        """Open no more; those that are open are told, and end within `grace` seconds."""
+        self._draining = True
+        for following in self._open:
+            following.leave(grace)
+
+    async def _require_session(self, key: SessionKey) -> None:
+        try:
+            await self._parts.keep.require_open(key)
+        except StoreUnavailable as error:
+            # Long-term memory does not depend on it; a finish that needs it will say so.
+            _log.warning("a generation's session could not be looked up", extra={"problem": str(error)})
+
+    def _closed(self, following: Following) -> None:
+        if following not in self._open:
+            return
+        self._open.discard(following)
+        namespace = following.opening.question.scope.namespace
+        self._of_namespace[namespace] -= 1
+        if not self._of_namespace[namespace]:
+            del self._of_namespace[namespace]
+        _log.debug(
+            "generation ended",
+            extra={
+                "stream": following.stream_id,
+                "generation": following.opening.generation_id,
+                "namespace": namespace,
+            },
+        )

@@ -1,0 +1,126 @@
+"""A generation that has ended, handed to the session and to long-term memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from memsidecar.domain import limits
+from memsidecar.domain.draft import Draft, Outcome, Request
+from memsidecar.domain.errors import SessionEnded, SidecarError
+from memsidecar.domain.generation.values import Exchange, GenerationOutcome
+from memsidecar.domain.memory import Episode, Provenance
+from memsidecar.domain.memory import Outcome as HowItEnded
+from memsidecar.domain.scope import Scope, resource_name
+from memsidecar.domain.session import Message, Role
+from memsidecar.ports.runtime import Clock
+from memsidecar.ports.sessions import SessionKey
+from memsidecar.services.remember import Remember, Wait
+from memsidecar.services.sessions import Sessions
+
+_IDS = uuid.UUID("5d0b6f5e-2f5c-4c57-9d57-3f2f8a0f3c11")
+_ENDED = {GenerationOutcome.STOPPED: HowItEnded.PARTIAL, GenerationOutcome.FAILED: HowItEnded.FAILURE}
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Ids of the memories, and the revision that shows them."""
+
+    memories: tuple[str, ...]
+    revision: int
+
+
+class KeepExchange:
+    def __init__(self, sessions: Sessions, remember: Remember, clock: Clock) -> None:
+        self._sessions, self._remember, self._clock = sessions, remember, clock
+
+    async def require_open(self, key: SessionKey) -> None:
+        """Raises NotFound, SessionEnded, StoreUnavailable."""
+        if (await self._sessions.get(key)).ended_at is not None:
+            raise SessionEnded(resource_name(key.partition, "sessions", key.session_id))
+
+    async def __call__(
+        self, scope: Scope, session: str, name: str, exchange: Exchange, outcome: GenerationOutcome, began: int
+    ) -> Kept | None:
+        """Append the prompt and the answer to the session (an id; "" for none), then remember both; None when neither
+        says anything.
+
+        `name` is that of the generation: the same exchange under the same name is kept once, whatever of it an earlier
+        try has got done. Raises what `Sessions.append` and `Remember` raise; when the session fails, nothing is stored.
+        """
+        said = [(role, text) for role, text in _turns(exchange) if text.strip()]
+        if not said:
+            return None
+        content = await asyncio.to_thread(_digest, said)
+        identity = [scope.partition.name, session, name, content.hex()]
+
+        def request(step: str) -> Request:
+            return Request(str(uuid.uuid5(_IDS, json.dumps([step, *identity]))), content, scope.agent)
+
+        if session:
+            key = SessionKey(scope.partition, session)
+            await self.require_open(key)
+            messages = [Message(role, piece) for role, text in said for piece in _pieces(text)]
+            await self._sessions.append(key, messages, None, request("session"))
+        drafts = self._drafts(scope, session or scope.session, said, outcome, began)
+        remembered = await self._remember(scope, drafts, Wait.SEARCHABLE, request("memory"))
+        memories = []
+        for result in remembered.outcomes:
+            if isinstance(result, SidecarError):
+                raise result
+            memories.append(_id(result))
+        return Kept(tuple(memories), remembered.revision)
+
+    def _drafts(
+        self, scope: Scope, session: str, said: list[tuple[Role, str]], outcome: GenerationOutcome, began: int
+    ) -> list[Draft]:
+        if len(said) == 1:
+            text, speaker = said[0][1], said[0][0].name.lower()
+        else:
+            text, speaker = "\n".join(f"{role.name.capitalize()}: {spoken}" for role, spoken in said), ""
+        ended = max(began, self._clock.now())
+        return [
+            Draft(
+                Episode(
+                    piece,
+                    speaker=speaker,
+                    start_time=began,
+                    end_time=ended,
+                    outcome=_ENDED.get(outcome, HowItEnded.UNKNOWN),
+                ),
+                path="finish",
+                agent=scope.agent,
+                session=session,
+                source=Provenance(session=session, agent=scope.agent, time=began),
+            )
+            for piece in _pieces(text)
+        ]
+
+
+def _turns(exchange: Exchange) -> Iterator[tuple[Role, str]]:
+    yield Role.USER, exchange.prompt
+    yield Role.ASSISTANT, exchange.answer
+
+
+def _id(outcome: Outcome) -> str:
+    return outcome.memory.id
+
+
+def _digest(said: list[tuple[Role, str]]) -> bytes:
+    return sha256(json.dumps([(int(role), text) for role, text in said]).encode()).digest()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text in parts that a memory or a message can hold."""
+    data = text.encode()
+    start = 0
+    while start < len(data):
+        end = min(start + limits.MAX_TEXT_BYTES, len(data))
+        while end < len(data) and data[end] & 0xC0 == 0x80:
+            end -= 1  # not inside a character
+        yield data[start:end].decode()
+        start = end
