@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class Stream:
     def kinds(self) -> list[str | None]:
         return [message.WhichOneof("event") for message in self.received]
 
-    def all(self, kind: str) -> list[Any]:
+    def every(self, kind: str) -> list[Any]:
         return [getattr(message, kind) for message in self.received if message.HasField(kind)]  # type: ignore[arg-type]
 
     async def take(self, message: RecallDuringRequest) -> None:
@@ -61,11 +62,17 @@ class Stream:
             self.received.append(message)
             self._arrived.notify_all()
 
-    async def until(self, kind: str, count: int = 1) -> Any:
-        """The count-th message of that kind."""
+    async def until(self, kind: str, number: int = 1) -> Any:
+        """The number-th message of that kind."""
         async with self._arrived:
-            await asyncio.wait_for(self._arrived.wait_for(lambda: len(self.all(kind)) >= count), 10)
-        return self.all(kind)[count - 1]
+            await asyncio.wait_for(self._arrived.wait_for(lambda: len(self.every(kind)) >= number), 10)
+        return self.every(kind)[number - 1]
+
+    async def message(self, number: int) -> RecallDuringRequest:
+        """The number-th message from 0, the start."""
+        async with self._arrived:
+            await self._arrived.wait_for(lambda: len(self.received) > number)
+        return self.received[number]
 
     async def until_text(self, text: str) -> None:
         async with self._arrived:
@@ -104,14 +111,10 @@ async def obliging(stream: Stream) -> None:
 
 
 async def oblige(stream: Stream) -> None:
-    answered = 0
-    while True:
-        async with stream._arrived:
-            await stream._arrived.wait_for(lambda: len(stream.received) > answered)
-        message = stream.received[answered]
-        answered += 1
+    for number in count():
+        message = await stream.message(number)
         if message.HasField("flush"):
-            seqs = [delta.seq for delta in stream.all("text")]
+            seqs = [delta.seq for delta in stream.every("text")]
             await stream.send(watermark={"seq": seqs[-1] if seqs else 0})
         if message.HasField("finish"):
             await stream.send(finished={"evaluations": 3, "evaluated_seq": 2, "revision": {"token": "r2"}})
@@ -128,6 +131,7 @@ class ScriptedGeneration:
         self.feedback: list[FeedbackRequest] = []
         # What GetMemory answers; a name that is not in here is NOT_FOUND.
         self.memories: dict[str, dict[str, Any]] = {}
+        self._opened = asyncio.Condition()
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> None:
@@ -161,15 +165,16 @@ class ScriptedGeneration:
 
     async def stream(self, number: int) -> Stream:
         """The number-th call, from 1, once its start has come."""
-        async with asyncio.timeout(10):
-            while len(self.streams) < number:
-                await asyncio.sleep(0.005)
+        async with self._opened:
+            await asyncio.wait_for(self._opened.wait_for(lambda: len(self.streams) >= number), 10)
         return self.streams[number - 1]
 
     async def _serve(self, messages: AsyncIterator[RecallDuringRequest], context: Any) -> None:
         stream = Stream(context)
         await stream.take(await anext(messages))
-        self.streams.append(stream)
+        async with self._opened:
+            self.streams.append(stream)
+            self._opened.notify_all()
         script = self.scripts.pop(0) if self.scripts else obliging
 
         async def read() -> None:
@@ -194,4 +199,6 @@ class ScriptedGeneration:
 
 
 def _handler(kind: Callable[..., Any], method: Any, request: type[Message]) -> Any:
-    return kind(method, request_deserializer=request.FromString, response_serializer=lambda message: message.SerializeToString())
+    return kind(
+        method, request_deserializer=request.FromString, response_serializer=lambda message: message.SerializeToString()
+    )

@@ -100,7 +100,7 @@ async def test_tokens_are_joined_to_pieces_and_nothing_is_lost(
         for token in tokens:
             await generation.feed(token)
     stream = await server.stream(1)
-    pieces = stream.all("text")
+    pieces = stream.every("text")
     assert stream.text == "".join(tokens)
     assert len(pieces) < 100
     assert [piece.seq for piece in pieces] == list(range(1, len(pieces) + 1))
@@ -112,7 +112,7 @@ async def test_sources_are_kept_apart(client: AsyncMemsidecar, server: ScriptedG
         await generation.feed("hm, ", TextSource.REASONING)
         await generation.feed("well", TextSource.REASONING)
         await generation.feed("Yes")
-    pieces = (await server.stream(1)).all("text")
+    pieces = (await server.stream(1)).every("text")
     assert [(piece.text, piece.source) for piece in pieces] == [("hm, well", 2), ("Yes", 1)]
 
 
@@ -175,8 +175,7 @@ async def test_events_are_iterated_until_the_generation_is_over(
     async with client.generation("q") as generation:
 
         async def read() -> None:
-            async for event in generation:
-                events.append(event)
+            events.extend([event async for event in generation])
 
         reader = asyncio.create_task(read())
         summary = await generation.finish()
@@ -241,9 +240,9 @@ async def test_credit_is_renewed_as_memories_are_taken(client: AsyncMemsidecar, 
     async with client.generation(initial_credit=4) as generation:
         await generation.flush()
         stream = await server.stream(1)
-        assert stream.all("credit") == []
+        assert stream.every("credit") == []
         assert len(generation.new_memories()) == 4
-    assert sum(credit.hits for credit in stream.all("credit")) == 4
+    assert sum(credit.hits for credit in stream.every("credit")) == 4
 
 
 async def test_credit_is_left_to_the_application_that_wants_it(
@@ -261,7 +260,7 @@ async def test_credit_is_left_to_the_application_that_wants_it(
         await generation.credit(7)
         with pytest.raises(ValueError, match="1 to 1000"):
             await generation.credit(0)
-    assert [credit.hits for credit in (await server.stream(1)).all("credit")] == [7]
+    assert [credit.hits for credit in (await server.stream(1)).every("credit")] == [7]
 
 
 async def test_rewind_drops_pieces_and_the_next_one_takes_their_number(
@@ -280,8 +279,8 @@ async def test_rewind_drops_pieces_and_the_next_one_takes_their_number(
         with pytest.raises(ValueError, match="last piece of text is 2"):
             await generation.rewind(3)
     stream = await server.stream(1)
-    assert [rewind.seq for rewind in stream.all("rewind")] == [1]
-    assert [(piece.seq, piece.text) for piece in stream.all("text")] == [
+    assert [rewind.seq for rewind in stream.every("rewind")] == [1]
+    assert [(piece.seq, piece.text) for piece in stream.every("text")] == [
         (1, "one."),
         (2, "two."),
         (3, "three."),
@@ -304,8 +303,8 @@ async def test_rewind_to_a_length_counts_code_points_and_cuts_inside_a_piece(
         with pytest.raises(ValueError, match="there are 5"):
             await generation.rewind_to(6)
     stream = await server.stream(1)
-    assert [rewind.seq for rewind in stream.all("rewind")] == [0]
-    assert [(piece.seq, piece.text) for piece in stream.all("text")][2:] == [(1, "她喜欢👍!")]
+    assert [rewind.seq for rewind in stream.every("rewind")] == [0]
+    assert [(piece.seq, piece.text) for piece in stream.every("text")][2:] == [(1, "她喜欢👍!")]
 
 
 async def test_backoff_makes_pieces_larger_and_rarer(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
@@ -320,7 +319,7 @@ async def test_backoff_makes_pieces_larger_and_rarer(client: AsyncMemsidecar, se
         for _ in range(50):
             await generation.feed("A sentence. ")
         await asyncio.sleep(0.05)
-    pieces = (await server.stream(1)).all("text")
+    pieces = (await server.stream(1)).every("text")
     assert len(pieces) == 2, "the first at once, all others held back until the end"
 
 
@@ -345,7 +344,7 @@ async def test_finish_says_how_it_ended_and_what_to_remember(
         with pytest.raises(RuntimeError, match="finished"):
             await generation.feed("late")
     first, second = server.streams
-    assert [(finish.outcome, finish.remember) for finish in first.all("finish") + second.all("finish")] == [
+    assert [(finish.outcome, finish.remember) for finish in first.every("finish") + second.every("finish")] == [
         (1, True),
         (2, False),
     ]
@@ -402,19 +401,18 @@ async def test_violation_is_raised_by_whatever_comes_next_and_by_leaving(
         await stream.abort(grpc.StatusCode.INVALID_ARGUMENT, "gap", "PROTOCOL_VIOLATION")
 
     server.scripts = [script]
-    seen: list[Any] = []
+    generation = await client.generation().__aenter__()
+    await generation.feed("a.")
+    assert isinstance(await anext(generation), Recalled)
     with pytest.raises(InvalidArgument, match="gap"):
-        async with client.generation() as generation:
-            await generation.feed("a.")
-            with pytest.raises(InvalidArgument, match="gap"):
-                async for event in generation:
-                    seen.append(event)
-            assert [event async for event in generation] == []
-            with pytest.raises(InvalidArgument, match="gap"):
-                await generation.feed("b")
-            with pytest.raises(InvalidArgument, match="gap"):
-                await generation.flush()
-    assert [type(event) for event in seen] == [Recalled]
+        await anext(generation)
+    assert [event async for event in generation] == []
+    with pytest.raises(InvalidArgument, match="gap"):
+        await generation.feed("b")
+    with pytest.raises(InvalidArgument, match="gap"):
+        await generation.flush()
+    with pytest.raises(InvalidArgument, match="gap"):
+        await generation.__aexit__(None, None, None)
     assert len(server.streams) == 1
 
 
@@ -433,18 +431,23 @@ async def test_event_that_cannot_be_read_is_an_error_not_a_hang(
 
 
 async def test_deadline_for_the_whole_generation_is_kept(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
+    generation = await client.generation(timeout=0.2).__aenter__()
     with pytest.raises(DeadlineExceeded):
-        async with client.generation(timeout=0.2) as generation:
-            async for _ in generation:
-                pass
+        await anext(generation)
+    with pytest.raises(DeadlineExceeded):
+        await generation.__aexit__(None, None, None)
 
 
 async def test_closing_the_client_ends_a_generation_with_a_typed_error(server: ScriptedGeneration) -> None:
     client = AsyncMemsidecar(server.target)
+    generation = await client.generation().__aenter__()
+    waiting = asyncio.create_task(generation.next_event())
+    await asyncio.sleep(0)
+    await client.close()
     with pytest.raises(Cancelled):
-        async with client.generation() as generation:
-            await client.close()
-            await generation.flush()
+        await waiting
+    with pytest.raises(Cancelled):
+        await generation.__aexit__(None, None, None)
 
 
 async def test_reason_of_the_server_is_not_lost_to_a_message_that_is_being_sent(

@@ -12,7 +12,13 @@ import memsidecar_client
 import pytest
 from memsidecar_client import _channel
 from memsidecar_client._enums import OpenEnum
-from memsidecar_client.v1 import memory_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+from memsidecar_client.v1 import (
+    generation_service_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
 
 PACKAGE = Path(memsidecar_client.__file__).parent
 
@@ -28,6 +34,8 @@ RecallEvent RecallResult RecallStream RememberAction RememberStream Rememberable
 ResourceExhausted Role Scope ScoreComponent ScratchEntry ServerInfo Session SessionHandle StreamSummary Tier
 TierDone TierOutcome TierReport ToolCall Unauthenticated Unavailable UnknownBody Vector Violation Window
 WriteWait Written default_target
+AsyncGeneration Backoff Draining Generation GenerationEvent GenerationOutcome GenerationSummary GenerationTerms
+Recalled Resumed Retracted RetractionReason TextSource Trigger Watermark
 """
 
 
@@ -55,6 +63,9 @@ ENUMS: dict[str, Any] = {
     "ContextFormat": recall_service_pb2.ContextFormat,
     "ContextSectionKind": recall_service_pb2.ContextSectionKind,
     "OmissionReason": recall_service_pb2.OmissionReason,
+    "TextSource": generation_service_pb2.TextSource,
+    "RetractionReason": generation_service_pb2.RetractionReason,
+    "GenerationOutcome": generation_service_pb2.GenerationOutcome,
     "Role": session_service_pb2.MessageRole,
 }
 
@@ -77,7 +88,7 @@ def test_every_retried_method_reads_or_carries_a_request_id() -> None:
     }
     for entry in retried:
         method = methods.pop(f"{entry['service']}.{entry['method']}")
-        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet", "BuildContext"))
+        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet", "BuildContext", "Watch"))
         assert reads or "request_id" in method.input_type.fields_by_name, method.name
     assert list(methods) == ["memsidecar.v1.MemoryService.StreamRemember"]
 

@@ -8,10 +8,15 @@ from typing import assert_type
 from memsidecar_client import (
     Appended,
     Context,
+    Generation,
+    GenerationEvent,
+    GenerationSummary,
+    Hit,
     Memory,
     Memsidecar,
     Message,
     Pages,
+    Recalled,
     RecallEvent,
     RecallResult,
     RecallStream,
@@ -22,6 +27,7 @@ from memsidecar_client import (
     Session,
     SessionHandle,
     StreamSummary,
+    Watermark,
     Written,
 )
 
@@ -46,6 +52,14 @@ def every_shape(client: Memsidecar, memory: Memory) -> None:
     with client.recall_stream("tea") as events:
         assert_type(events, RecallStream)
         assert_type(next(events), RecallEvent)
+    with client.generation("tea?", remember=True) as generation:
+        assert_type(generation, Generation)
+        assert_type([*generation.follow([1, 2])], list[int])
+        assert_type(generation.flush(), Watermark)
+        assert_type(next(generation), GenerationEvent)
+        assert_type(generation.new_memories(), list[Recalled])
+        assert_type(generation.memories, tuple[Hit, ...])
+        assert_type(generation.finish(remember=False), GenerationSummary)
 
     # A wrong argument is an error, not Any: were it none, mypy would report the comment as unused.
     client.remember("tea", usr="ana")  # type: ignore[call-arg]
