@@ -10,7 +10,7 @@ import grpc.aio
 
 from memsidecar_client._call_ending import NOT_SENT, Ending, not_sent
 from memsidecar_client._connection import Connection
-from memsidecar_client._errors import Internal, Unavailable
+from memsidecar_client._errors import Cancelled, Internal, Unavailable
 from memsidecar_client.v1.generation_service_pb2 import (
     GenerationStart,
     GenerationStarted,
@@ -31,19 +31,22 @@ class Wire:
         )
         self._ending.keep(self._call)
         self.over = False
+        self._opening: asyncio.Timeout | None = None
         self._responses: AsyncIterator[RecallDuringResponse] = aiter(self._call)
 
     async def open(self, start: GenerationStart, within: float) -> GenerationStarted:
         """Raises MemsidecarError, DeadlineExceeded after `within` seconds; the call is over then."""
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(within) as self._opening:
                 await self.write(RecallDuringRequest(start=start))
                 response = await self.read()
         except BaseException as error:
+            left, self._opening = self.over, None
             self.cancel()
             if isinstance(error, TimeoutError):
-                raise self._connection.not_opened() from None
+                raise (_left() if left else self._connection.not_opened()) from None
             raise
+        self._opening = None
         if response is None or not response.HasField("started"):
             self.cancel()
             raise Internal("the server began the stream without saying so", code="INTERNAL")
@@ -76,4 +79,12 @@ class Wire:
 
     def cancel(self) -> None:
         self.over = True
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            # grpc.aio lets a message wait for ever that was to be the first one of a cancelled call.
+            opening.reschedule(asyncio.get_running_loop().time())
         self._call.cancel()
+
+
+def _left() -> Cancelled:
+    return Cancelled("the generation was left while its stream was being opened", code="CANCELLED")
