@@ -16,6 +16,7 @@ from memsidecar_client import (
     Cancelled,
     DeadlineExceeded,
     Draining,
+    FailedPrecondition,
     FeedbackKind,
     Filter,
     GenerationOutcome,
@@ -414,6 +415,27 @@ async def test_violation_is_raised_by_whatever_comes_next_and_by_leaving(
     with pytest.raises(InvalidArgument, match="gap"):
         await generation.__aexit__(None, None, None)
     assert len(server.streams) == 1
+
+
+async def test_memory_that_fails_does_not_interrupt_the_model_that_is_followed(
+    client: AsyncMemsidecar, server: ScriptedGeneration
+) -> None:
+    async def script(stream: Stream) -> None:
+        await stream.started()
+        await stream.until_text("a.")
+        await stream.abort(grpc.StatusCode.FAILED_PRECONDITION, "gone")
+
+    async def model() -> AsyncIterator[str]:
+        yield "a."
+        with pytest.raises(FailedPrecondition):
+            await anext(generation)
+        yield "b."
+
+    server.scripts = [script]
+    generation = await client.generation().__aenter__()
+    assert [chunk async for chunk in generation.follow(model())] == ["a.", "b."]
+    with pytest.raises(FailedPrecondition, match="gone"):
+        await generation.__aexit__(None, None, None)
 
 
 async def test_event_that_cannot_be_read_is_an_error_not_a_hang(
