@@ -46,6 +46,9 @@ the server a wake-up; a token is rarely worth one, and nobody notices a fiftieth
 GENERATION_PIECE_BYTES = 60_000
 """Of one piece of text in UTF-8: the server takes 64 KiB."""
 
+GENERATION_TEXT_BYTES = 1024 * 1024
+"""Of all text of a generation in UTF-8: what the server takes in one stream."""
+
 GENERATION_KNOWN_MEMORIES = 1000
 """What the server takes in one start."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self, TypeVar
 
 from memsidecar_client._connection import Connection
 from memsidecar_client._enums import FeedbackKind, GenerationOutcome, TextSource
-from memsidecar_client._errors import DeadlineExceeded
+from memsidecar_client._errors import DeadlineExceeded, MemsidecarError
 from memsidecar_client._generation_run import GenerationRun
 from memsidecar_client._generation_values import (
     GenerationEvent,
@@ -85,7 +86,8 @@ class AsyncGeneration(AsyncIterator[GenerationEvent]):
     async def feed(self, text: str, source: TextSource = TextSource.MODEL) -> None:
         """What the model has just written, a token or a page.
 
-        Small texts are joined for up to 20 ms, or to a sentence's end. Raises ValueError for half a surrogate pair.
+        Small texts are joined for up to 20 ms, or to a sentence's end. Raises ValueError for half a surrogate pair,
+        and InvalidArgument, which ends the generation, when all text is more than 1 MiB of UTF-8.
         """
         self._run.feed(text, source)
         # A loop that never waits would keep the text, and the memories, from going anywhere.
@@ -184,7 +186,7 @@ class AsyncGeneration(AsyncIterator[GenerationEvent]):
     def _feed_chunk(self, chunk: object) -> bool:
         """Whether there was text in it."""
         texts = list(texts_of(chunk))
-        if not self._run.failed:
+        with suppress(MemsidecarError):
             for text, source in texts:
                 self._run.feed(text, source)
         return bool(texts)

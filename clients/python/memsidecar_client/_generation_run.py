@@ -10,8 +10,9 @@ from datetime import timedelta
 from typing import Any
 
 from memsidecar_client._connection import Connection
+from memsidecar_client._defaults import GENERATION_TEXT_BYTES
 from memsidecar_client._enums import GenerationOutcome, TextSource
-from memsidecar_client._errors import Cancelled, MemsidecarError, Unavailable
+from memsidecar_client._errors import Cancelled, InvalidArgument, MemsidecarError, Unavailable
 from memsidecar_client._generation_inbox import Inbox
 from memsidecar_client._generation_mapping import (
     backoff_from_proto,
@@ -32,6 +33,7 @@ from memsidecar_client._generation_values import (
     Watermark,
 )
 from memsidecar_client._generation_wire import Wire
+from memsidecar_client._status_details import Violation
 from memsidecar_client._times import from_duration
 from memsidecar_client.v1.generation_service_pb2 import (
     GenerationFinish,
@@ -94,9 +96,7 @@ class GenerationRun:
 
     async def close(self) -> None:
         """Abandons what has not been finished."""
-        self._leaving.set()
-        if self._wire is not None:
-            self._wire.cancel()
+        self._leave()
         if self._task is not None:
             # It ends by itself; cancelling it in the middle of a read would cost native memory each time.
             await asyncio.wait([self._task])
@@ -107,13 +107,13 @@ class GenerationRun:
         assert self._terms is not None
         return self._terms
 
-    @property
-    def failed(self) -> bool:
-        return self._error is not None
-
     def feed(self, text: str, source: TextSource) -> None:
         self._check_going()
         self.script.feed(text, source, self._now())
+        if self.script.too_long:
+            self._error = _too_long()
+            self._leave()
+            raise self._error
         self._wake.set()
 
     def flush(self) -> asyncio.Future[Watermark]:
@@ -163,6 +163,12 @@ class GenerationRun:
             raise self._error
         if self._finishing is not None or self._leaving.is_set():
             raise RuntimeError("the generation is finished")
+
+    def _leave(self) -> None:
+        self._leaving.set()
+        self._wake.set()
+        if self._wire is not None:
+            self._wire.cancel()
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -324,7 +330,7 @@ class GenerationRun:
                 self._on_event(event)
 
     def _end(self, error: Exception | None) -> None:
-        self._error = error
+        self._error = error = self._error or error
         self.inbox.end()
         waiting: list[asyncio.Future[Any]] = [considered for _, considered in self._flushes]
         if self._finishing is not None:
@@ -336,3 +342,8 @@ class GenerationRun:
                 future.set_exception(error or RuntimeError("the generation is finished"))
                 # Nobody may wait any more.
                 future.exception()
+
+
+def _too_long() -> InvalidArgument:
+    problem = f"is longer than {GENERATION_TEXT_BYTES:,} bytes of UTF-8 in all; open another generation"
+    return InvalidArgument(f"the text {problem}", code="INVALID_ARGUMENT", violations=(Violation("text", problem),))

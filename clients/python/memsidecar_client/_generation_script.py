@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memsidecar_client._defaults import GENERATION_PIECE_BYTES, GENERATION_PIECE_DELAY
+from memsidecar_client._defaults import GENERATION_PIECE_BYTES, GENERATION_PIECE_DELAY, GENERATION_TEXT_BYTES
 from memsidecar_client._enums import TextSource
 from memsidecar_client.v1.generation_service_pb2 import (
     Credit,
@@ -48,6 +48,7 @@ class Script:
         self._loose: deque[tuple[str, TextSource]] = deque()
         self._loose_since = 0.0
         self._length = 0
+        self._size = 0
         self._sent = 0
         self._sent_at = float("-inf")
         self._pause = 0.0
@@ -76,11 +77,16 @@ class Script:
         """Code points of all text."""
         return self._length
 
+    @property
+    def too_long(self) -> bool:
+        """The server would refuse it, and waiting for a server must not fill the memory."""
+        return self._size > GENERATION_TEXT_BYTES
+
     def feed(self, text: str, source: TextSource, now: float) -> None:
         """Raises UnicodeEncodeError, a ValueError, for half a surrogate pair."""
         if not text:
             return
-        text.encode()
+        self._size += len(text.encode())
         if not self._loose:
             self._loose_since = now
         self._loose.append((text, source))
@@ -111,6 +117,7 @@ class Script:
         self._loose.clear()
         del self._pieces[seq:]
         self._length = self._pieces[-1].end if self._pieces else 0
+        self._size = sum(len(piece.text.encode()) for piece in self._pieces)
         if seq < self._sent:
             self.replace_call = self.replace_call or seq < self._last_joined
             self._rewind, self._sent = seq, seq

@@ -482,15 +482,16 @@ async def test_reason_of_the_server_is_not_lost_to_a_message_that_is_being_sent(
         await stream.until("text")
         await stream.abort(grpc.StatusCode.FAILED_PRECONDITION, "not now")
 
-    async def write_for_ever() -> None:
+    async def write_much() -> None:
         async with client.generation() as generation:
-            while True:
+            for _ in range(20):
                 await generation.feed("x" * 40_000 + ".")
+            await generation.flush()
 
     server.scripts = [refuse] * 100
     for _ in range(100):
-        with pytest.raises(Exception, match="not now"):
-            await write_for_ever()
+        with pytest.raises(FailedPrecondition, match="not now"):
+            await write_much()
     assert len(server.streams) == 100
 
 
@@ -506,6 +507,31 @@ async def test_events_nobody_takes_do_not_pile_up(client: AsyncMemsidecar, serve
         await generation.feed("a")
         await generation.flush()
         assert generation.new_events() == [Watermark(1)]
+
+
+async def test_text_without_end_is_refused_before_it_fills_the_memory(
+    client: AsyncMemsidecar, server: ScriptedGeneration
+) -> None:
+    async def hang(stream: Stream) -> None:
+        await stream.started()
+        await asyncio.sleep(60)
+
+    async def model() -> AsyncIterator[str]:
+        yield "more"
+
+    page = "茶" * 10_000
+    server.scripts = [hang]
+    generation = await client.generation().__aenter__()
+    for _ in range(34):
+        await generation.feed(page)
+    await generation.rewind_to(20_000)
+    for _ in range(32):
+        await generation.feed(page)
+    with pytest.raises(InvalidArgument, match="another generation"):
+        await generation.feed(page)
+    assert [chunk async for chunk in generation.follow(model())] == ["more"]
+    with pytest.raises(InvalidArgument, match="another generation"):
+        await generation.__aexit__(None, None, None)
 
 
 async def test_callback_takes_the_events_and_what_it_raises_ends_the_generation(
