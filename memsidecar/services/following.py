@@ -30,7 +30,9 @@ from memsidecar.domain.generation.values import (
 )
 from memsidecar.domain.question import names_any
 from memsidecar.domain.recall import Hit, Question
+from memsidecar.domain.rewriting import rewrite
 from memsidecar.domain.scope import Partition
+from memsidecar.domain.session import Message, Role
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.changes import Changes
@@ -245,9 +247,9 @@ class Following:
         terms = self.opening.terms
         further = min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
         question = replace(
-            self.opening.question, text=evaluation.text, max_hits=terms.max_hits + further, soft_deadline=PATIENCE
+            self.opening.question, text=_asked(evaluation), max_hits=terms.max_hits + further, soft_deadline=PATIENCE
         )
-        found: Sequence[Candidate] = ()
+        found: Sequence[Candidate] | None = ()
         degraded = False
         async with self._parts.evaluations.turn():
             try:
@@ -256,16 +258,16 @@ class Following:
                 _log.warning("an evaluation failed", extra={"problem": str(error)})
                 degraded = True
             else:
-                if recalled is not None:
-                    found, degraded = [self._candidate(hit) for hit in recalled.hits], recalled.degraded
+                # What is less likely is never sent.
+                hits = () if recalled is None else recalled.hits
+                likely = [self._candidate(hit) for hit in hits if hit.confidence >= terms.min_confidence]
+                found, degraded = None if recalled is None else likely, recalled is not None and recalled.degraded
             # No turn of the loop since the search: a change of what was found comes after.
             self._machine.evaluated(evaluation, found, degraded, self._now())
         self._standing.await_end()
         self._ready.set()
 
     def _candidate(self, hit: Hit) -> Candidate:
-        if hit.confidence < self.opening.terms.min_confidence:
-            return Candidate(hit, 0)  # it is never sent
         text = hit.memory.text
         return Candidate(hit, self._parts.tokenizer.count(text) if len(text) <= COUNTED else len(text) // CHARS_A_TOKEN)
 
@@ -289,3 +291,11 @@ class Following:
 
     def _now(self) -> float:
         return self._parts.clock.monotonic()
+
+
+def _asked(evaluation: Evaluation) -> str:
+    """What an evaluation searches for: the new text, with names and words from before it where it leans on them ("she
+    keeps it there"). All of what is before would find again what it has found."""
+    new = evaluation.new_text
+    before = evaluation.text[: len(evaluation.text) - len(new)]
+    return rewrite(new, (Message(Role.USER, before),)) if before else new

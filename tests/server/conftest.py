@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import grpc
@@ -13,8 +13,11 @@ from memsidecar.domain.scope import Partition, Scope
 from memsidecar.domain.session import Session
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.server.app import Server, ServerSettings
+from tests.doubles.hash_embedder import HashEmbedder
 from tests.server.api import Api
 from tests.server.fakes import NOW, World
+from tests.server.live import Live, live, served
+from tests.session_servers import RunningServer
 
 HOME = Partition("home", "ann")
 
@@ -69,3 +72,24 @@ async def channel(server: Server, settings: ServerSettings) -> AsyncIterator[grp
 @pytest.fixture
 def api(channel: grpc.aio.Channel) -> Api:
     return Api(channel)
+
+
+@pytest.fixture
+async def alive(tmp_path: Path) -> AsyncIterator[Live]:
+    """The real use cases, without sessions."""
+    (tmp_path / "data").mkdir()
+    async with live(tmp_path / "data", HashEmbedder()) as made:
+        yield made
+
+
+@pytest.fixture
+async def line(alive: Live, settings: ServerSettings) -> AsyncIterator[grpc.aio.Channel]:
+    """To a server over `alive`."""
+    async with served(settings, alive.services) as (_, opened):
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def session_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with RunningServer(tmp_path_factory.mktemp("sessions")) as running:
+        yield running

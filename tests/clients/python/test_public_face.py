@@ -36,6 +36,7 @@ TierDone TierOutcome TierReport ToolCall Unauthenticated Unavailable UnknownBody
 WriteWait Written default_target
 AsyncGeneration Backoff Draining Generation GenerationEvent GenerationOutcome GenerationSummary GenerationTerms
 Recalled Resumed Retracted RetractionReason TextSource Trigger Watermark
+AsyncMemoryWatch MemoryChanged MemoryWatch WatchBehind WatchEvent WatchHeartbeat WatchInterrupted
 """
 
 

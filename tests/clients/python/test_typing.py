@@ -13,6 +13,7 @@ from memsidecar_client import (
     GenerationSummary,
     Hit,
     Memory,
+    MemoryWatch,
     Memsidecar,
     Message,
     Pages,
@@ -27,6 +28,7 @@ from memsidecar_client import (
     Session,
     SessionHandle,
     StreamSummary,
+    WatchEvent,
     Watermark,
     Written,
 )
@@ -60,6 +62,10 @@ def every_shape(client: Memsidecar, memory: Memory) -> None:
         assert_type(generation.new_memories(), list[Recalled])
         assert_type(generation.memories, tuple[Hit, ...])
         assert_type(generation.finish(remember=False), GenerationSummary)
+    with client.watch_memories(after="r") as told:
+        assert_type(told, MemoryWatch)
+        assert_type(next(told), WatchEvent)
+        assert_type(told.next_event(timeout=1.0), WatchEvent | None)
 
     # A wrong argument is an error, not Any: were it none, mypy would report the comment as unused.
     client.remember("tea", usr="ana")  # type: ignore[call-arg]
