@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -36,6 +36,12 @@ Metadata = tuple[tuple[str, str], ...]
 
 _REQUEST_ID = "x-request-id"
 _DETAILS = "grpc-status-details-bin"
+
+
+class OpenCall(Protocol):
+    """A call that takes itself out of `open_calls` when it is cancelled."""
+
+    def cancel(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class Connection:
         self._channel: grpc.aio.Channel | None = None
         self._stubs: Stubs | None = None
         self._closed = False
+        self.open_calls: set[OpenCall] = set()
+        """Calls that closing the channel would leave hanging: an older grpc.aio does not find every one that is read."""
         self._default_namespace = ""
 
     @property
@@ -168,6 +176,8 @@ class Connection:
     async def close(self) -> None:
         """Cancels the calls that are under way and closes the channel. Harmless to repeat."""
         self._closed = True
+        for call in [*self.open_calls]:
+            call.cancel()
         channel, self._channel, self._stubs = self._channel, None, None
         if channel is not None:
             await channel.close()

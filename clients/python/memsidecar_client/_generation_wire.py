@@ -30,6 +30,7 @@ class Wire:
             timeout=timeout, metadata=self._metadata, wait_for_ready=connection.wait_for_ready
         )
         self._ending.keep(self._call)
+        connection.open_calls.add(self)
         self.over = False
         self._opening: asyncio.Timeout | None = None
         self._responses: AsyncIterator[RecallDuringResponse] = aiter(self._call)
@@ -79,6 +80,7 @@ class Wire:
 
     def cancel(self) -> None:
         self.over = True
+        self._connection.open_calls.discard(self)
         opening, self._opening = self._opening, None
         if opening is not None:
             # grpc.aio lets a message wait for ever that was to be the first one of a cancelled call.
@@ -87,4 +89,6 @@ class Wire:
 
 
 def _left() -> Cancelled:
-    return Cancelled("the generation was left while its stream was being opened", code="CANCELLED")
+    return Cancelled(
+        "the generation was left, or the client closed, while its stream was being opened", code="CANCELLED"
+    )

@@ -12,6 +12,7 @@ import pytest
 from memsidecar_client import (
     AsyncGeneration,
     AsyncMemsidecar,
+    Cancelled,
     DeadlineExceeded,
     Draining,
     GenerationEvent,
@@ -312,6 +313,18 @@ async def test_leaving_while_the_server_is_away_does_not_wait_for_it(
         if kind is None:
             with pytest.raises(DeadlineExceeded, match="not finished in time"):
                 await generation.finish(timeout=0.1)
+        await generation.__aexit__(ZeroDivisionError, None, None)
+
+
+async def test_closing_the_client_ends_a_generation_that_waits_for_the_server(server: ScriptedGeneration) -> None:
+    client = AsyncMemsidecar(server.target)
+    generation = await client.generation(resume_timeout=60).__aenter__()
+    await server.stop()
+    await asyncio.sleep(0.2)
+    async with asyncio.timeout(5):
+        await client.close()
+        with pytest.raises(Cancelled):
+            await generation.flush()
         await generation.__aexit__(ZeroDivisionError, None, None)
 
 
