@@ -11,7 +11,7 @@ SETUP := $(VENV)/.installed
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup prerequisites format format-check lint types architecture test demo bench bench-compare bench-scale \
+.PHONY: help setup prerequisites format format-check lint types architecture test demo demo-stream bench bench-compare bench-scale \
 	quality quality-ablation quality-precision quality-times soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
@@ -67,6 +67,9 @@ test: $(SETUP) ## Run the whole suite (ARGS='tests/domain -k fold' for a part)
 
 demo: $(SETUP) ## Play a conversation and show what is recalled
 	@$(VENV)/bin/memsidecar demo $(ARGS)
+
+demo-stream: $(SETUP) ## Watch memories arrive while a model writes (OPENAI_MODEL=... for a real one)
+	@$(PY) clients/python/examples/recall_during.py $(ARGS)
 
 bench: $(SETUP) ## Measure latency, throughput and memory
 	@$(PY) -m tests.benchmarks $(ARGS)

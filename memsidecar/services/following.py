@@ -29,7 +29,7 @@ from memsidecar.domain.generation.values import (
     Watermark,
 )
 from memsidecar.domain.question import names_any
-from memsidecar.domain.recall import Hit, Question
+from memsidecar.domain.recall import Hit, Question, Tier
 from memsidecar.domain.rewriting import rewrite
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.session import Message, Role
@@ -50,6 +50,8 @@ _log = logging.getLogger(__name__)
 PATIENCE = 1.0
 # Hits looked at beyond those that are wanted, because the best ones may have been sent already.
 SENT_BEFORE = 15
+# Known memories that are taken back when they stop holding: every commit is compared with all that an agent has.
+KNOWN_WATCHED = 256
 # Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
 COUNTED = 20_000
 CHARS_A_TOKEN = 4
@@ -128,6 +130,7 @@ class Following:
         # Before the revision is read, so that no change is between.
         self._standing.listen(self._partitions)
         revision = await self._parts.recall.ready(self.opening.question)
+        await self._know()
         self._runner = asyncio.create_task(self._run(), name="recall-during")
         return self._standing.reached(self._partitions[0], revision)
 
@@ -224,6 +227,15 @@ class Following:
             )
         revision = self._standing.reached(self._partitions[0], 0 if kept is None else kept.revision)
         return Ended(totals, () if kept is None else kept.memories, revision)
+
+    async def _know(self) -> None:
+        for partition in self._partitions:
+            known = sorted(memory_id for of, memory_id in self.opening.terms.known if of == partition)[:KNOWN_WATCHED]
+            if known:
+                resident = await self._parts.residency.view(partition)
+                memories = filter(None, map(resident.memory, known))
+                self._machine.knows([Candidate(Hit(partition, memory, 0.0, Tier.SESSION), 0) for memory in memories])
+        self._standing.await_end()
 
     async def _run(self) -> None:
         try:

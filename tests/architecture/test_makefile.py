@@ -39,7 +39,7 @@ def test_make_alone_lists_the_targets() -> None:
     run = make()
     assert run.returncode == 0
     listed = {line.split()[0] for line in run.stdout.splitlines()}
-    assert {"setup", "test", "demo", "bench", "quality", "crash", "generate", "ci"} <= listed
+    assert {"setup", "test", "demo", "demo-stream", "bench", "quality", "crash", "generate", "ci"} <= listed
 
 
 def test_a_missing_prerequisite_is_named_with_the_command_that_installs_it(few_programs: Path) -> None:

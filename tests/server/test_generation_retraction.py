@@ -177,3 +177,18 @@ async def test_commit_that_was_not_told_is_noticed_with_the_next(
     await alive.stack.remember(ANN, OTHER)
     assert (await talk.until("retracted")).retracted.reason == pb.RETRACTION_REASON_DELETED
     await talk.finish()
+
+
+async def test_memory_that_was_in_the_prompt_is_taken_back_too(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    known = stored(await alive.stack.remember(ANN, OLD))[0]
+    talk = await Talk.open(line, known_memories=[name(known)])
+    await another.memory.UpdateMemory(update(known, fact={"statement": NEW}))
+    retracted = (await talk.until("retracted")).retracted
+    assert (retracted.memory, retracted.reason) == (name(known), pb.RETRACTION_REASON_UPDATED)
+    assert retracted.successor.fact.statement == NEW
+    await talk.write(NEW)
+    assert (await talk.until("hit")).hit.hit.text == NEW
+    finished = await talk.finish()
+    assert (finished.hits_sent, finished.retracted) == (1, 1)

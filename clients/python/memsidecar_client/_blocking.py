@@ -37,6 +37,16 @@ def blocking(
     return call
 
 
+def immediate(method: Callable[Concatenate[A, P], R]) -> Callable[Concatenate[Blocking[A], P], R]:
+    """The same method, which waits for nothing, run where the object lives."""
+
+    @wraps(method)
+    async def there(target: A, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(target, *args, **kwargs)
+
+    return blocking(there)
+
+
 def opening(
     method: Callable[Concatenate[A, P], R], face: Callable[[R, LoopThread], F]
 ) -> Callable[Concatenate[Blocking[A], P], F]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from memsidecar_client._blocking import Blocking, Pages, blocking, opening
+from memsidecar_client._blocking import Blocking, Pages, blocking, immediate, opening
 from memsidecar_client._client import AsyncMemsidecar
 from memsidecar_client._defaults import DEFAULT_TIMEOUT
+from memsidecar_client._generation import AsyncGeneration
+from memsidecar_client._generation_values import GenerationEvent, GenerationSummary, GenerationTerms
 from memsidecar_client._loop_thread import LoopThread
 from memsidecar_client._recall_stream import AsyncRecallStream
-from memsidecar_client._recall_values import RecallEvent
+from memsidecar_client._recall_values import Hit, RecallEvent
 from memsidecar_client._remember_stream import AsyncRememberStream
 from memsidecar_client._remember_values import StreamSummary
 from memsidecar_client._sessions import AsyncSession
 from memsidecar_client._watch import AsyncMemoryWatch
 from memsidecar_client._watch_values import WatchEvent
+
+C = TypeVar("C")
 
 
 class RecallStream(Blocking[AsyncRecallStream], Iterator[RecallEvent]):
@@ -104,6 +108,82 @@ class RememberStream(Blocking[AsyncRememberStream]):
 
     send = blocking(AsyncRememberStream.send)
     finish = blocking(AsyncRememberStream.finish)
+
+
+class Generation(Blocking[AsyncGeneration], Iterator[GenerationEvent]):
+    """`with` opens the stream; leaving the block finishes it, leaving it by an exception abandons it.
+
+    Feed it what the model writes, or let it follow the model's stream. What becomes relevant comes as events: iterate
+    over them in a thread of their own, or take what is there with `new_events` or `new_memories`; both take from the
+    same queue. All else is as in AsyncGeneration. With `on_event` the function is called in the client's own thread,
+    where the client cannot be used.
+    """
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._target.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.run(self._target.__aexit__(kind, error, trace))
+
+    def __iter__(self) -> Self:
+        self._target.__aiter__()
+        return self
+
+    def __next__(self) -> GenerationEvent:
+        event = self.next_event()
+        if event is None:
+            raise StopIteration
+        return event
+
+    next_event = blocking(AsyncGeneration.next_event)
+    feed = blocking(AsyncGeneration.feed)
+    flush = blocking(AsyncGeneration.flush)
+    credit = blocking(AsyncGeneration.credit)
+    rewind = blocking(AsyncGeneration.rewind)
+    rewind_to = blocking(AsyncGeneration.rewind_to)
+    feedback = blocking(AsyncGeneration.feedback)
+    finish = blocking(AsyncGeneration.finish)
+    new_events = immediate(AsyncGeneration.new_events)
+    new_memories = immediate(AsyncGeneration.new_memories)
+
+    def follow(self, stream: Iterable[C]) -> Iterator[C]:
+        """The same chunks, while what they say is fed: of OpenAI's Chat Completions or Responses, or plain texts.
+
+        A memory that fails does not interrupt the model: the chunks go on, and leaving the block raises it.
+        """
+        for chunk in stream:
+            self._feed_chunk(chunk)
+            yield chunk
+
+    _feed_chunk = immediate(AsyncGeneration._feed_chunk)
+
+    @property
+    def memories(self) -> tuple[Hit, ...]:
+        """All that was recalled so far and still holds, in the order of arrival."""
+        return self._target.memories
+
+    @property
+    def terms(self) -> GenerationTerms:
+        """What the server settled on."""
+        return self._target.terms
+
+    @property
+    def seq(self) -> int:
+        """The number of the last piece of text, 0 before the first."""
+        return self._target.seq
+
+    @property
+    def length(self) -> int:
+        """Code points of all text fed so far, less what was rewound."""
+        return self._target.length
+
+    @property
+    def result(self) -> GenerationSummary | None:
+        """The summary, once finished."""
+        return self._target.result
 
 
 class SessionHandle(Blocking[AsyncSession]):
@@ -194,6 +274,8 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
     recall = blocking(AsyncMemsidecar.recall)
     feedback = blocking(AsyncMemsidecar.feedback)
     recall_stream = opening(AsyncMemsidecar.recall_stream, RecallStream)
+
+    generation = opening(AsyncMemsidecar.generation, Generation)
 
     build_context = blocking(AsyncMemsidecar.build_context)
 

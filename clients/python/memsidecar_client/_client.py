@@ -9,12 +9,12 @@ from typing import Self
 from memsidecar_client._connection import Connection
 from memsidecar_client._contexts import ContextCalls
 from memsidecar_client._defaults import DEFAULT_TIMEOUT
+from memsidecar_client._generating import GenerationCalls
 from memsidecar_client._info_values import ServerInfo
 from memsidecar_client._memories import MemoryCalls
 from memsidecar_client._memory_mapping import scope_to_proto
 from memsidecar_client._memory_values import Scope
 from memsidecar_client._pages import AsyncPages
-from memsidecar_client._recalling import RecallCalls
 from memsidecar_client._remembering import RememberCalls
 from memsidecar_client._session_mapping import session_from_proto
 from memsidecar_client._session_values import Session
@@ -24,7 +24,7 @@ from memsidecar_client._times import from_duration
 from memsidecar_client.v1 import info_service_pb2, session_service_pb2
 
 
-class AsyncMemsidecar(RememberCalls, MemoryCalls, RecallCalls, ContextCalls):
+class AsyncMemsidecar(RememberCalls, MemoryCalls, GenerationCalls, ContextCalls):
     """A client of one memsidecar, for asyncio. Makes no call and opens nothing until it is used.
 
     `target` is a gRPC target: `unix:///path/to/socket` or `host:port`; empty is `default_target()`, the sidecar of this

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -15,6 +15,7 @@ from memsidecar_client import _status_details
 from memsidecar_client._channel import channel_options
 from memsidecar_client._errors import Cancelled, DeadlineExceeded, MemsidecarError, make_error
 from memsidecar_client._memory_values import Scope
+from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceStub
 from memsidecar_client.v1.info_service_pb2 import GetServerInfoRequest, GetServerInfoResponse
 from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceStub
 from memsidecar_client.v1.memory_service_pb2_grpc import MemoryServiceStub
@@ -23,6 +24,7 @@ from memsidecar_client.v1.session_service_pb2_grpc import SessionServiceStub
 
 if TYPE_CHECKING:
     # These exist for type checkers only; at run time one stub class serves both kinds of channel.
+    from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
     from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceAsyncStub
     from memsidecar_client.v1.memory_service_pb2_grpc import MemoryServiceAsyncStub
     from memsidecar_client.v1.recall_service_pb2_grpc import RecallServiceAsyncStub
@@ -36,6 +38,12 @@ _REQUEST_ID = "x-request-id"
 _DETAILS = "grpc-status-details-bin"
 
 
+class OpenCall(Protocol):
+    """A call that takes itself out of `open_calls` when it is cancelled."""
+
+    def cancel(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Stubs:
     """The generated stubs on one open channel."""
@@ -44,6 +52,7 @@ class Stubs:
     memories: MemoryServiceAsyncStub
     recall: RecallServiceAsyncStub
     sessions: SessionServiceAsyncStub
+    generation: GenerationServiceAsyncStub
 
 
 class Connection:
@@ -68,6 +77,8 @@ class Connection:
         self._channel: grpc.aio.Channel | None = None
         self._stubs: Stubs | None = None
         self._closed = False
+        self.open_calls: set[OpenCall] = set()
+        """Calls that closing the channel would leave hanging: an older grpc.aio does not find every one that is read."""
         self._default_namespace = ""
 
     @property
@@ -83,6 +94,7 @@ class Connection:
                 memories=cast("MemoryServiceAsyncStub", MemoryServiceStub(channel)),
                 recall=cast("RecallServiceAsyncStub", RecallServiceStub(channel)),
                 sessions=cast("SessionServiceAsyncStub", SessionServiceStub(channel)),
+                generation=cast("GenerationServiceAsyncStub", GenerationServiceStub(channel)),
             )
         return self._stubs
 
@@ -164,6 +176,8 @@ class Connection:
     async def close(self) -> None:
         """Cancels the calls that are under way and closes the channel. Harmless to repeat."""
         self._closed = True
+        for call in [*self.open_calls]:
+            call.cancel()
         channel, self._channel, self._stubs = self._channel, None, None
         if channel is not None:
             await channel.close()

@@ -46,3 +46,34 @@ SCRATCH_PAGE_SIZE = 1000
 """The largest page the server gives: reading scratch values by key then takes one call."""
 
 NO_LABELS: Mapping[str, str] = MappingProxyType({})
+
+GENERATION_PIECE_DELAY = 0.02
+"""Seconds that a piece of generated text waits for more before it is sent, unless it ends a sentence. A message costs
+the server a wake-up; a token is rarely worth one, and nobody notices a fiftieth of a second."""
+
+GENERATION_PIECE_BYTES = 60_000
+"""Of one piece of text in UTF-8: the server takes 64 KiB."""
+
+GENERATION_TEXT_BYTES = 1024 * 1024
+"""Of all text of a generation in UTF-8: what the server takes in one stream."""
+
+GENERATION_KNOWN_MEMORIES = 1000
+"""What the server takes in one start."""
+
+INITIAL_CREDIT = 16
+"""The server's own default, counted here before it says so."""
+
+RESUME_TIMEOUT = 30.0
+"""Seconds that a broken stream tries to go on. A sidecar that was killed is back within a few, replay included; the
+model goes on writing meanwhile and loses nothing but memories."""
+
+FIRST_RESUME_PAUSE = 0.05
+LAST_RESUME_PAUSE = 1.0
+"""Seconds between attempts to go on, doubling, each shortened by up to a half at random: the streams of a sidecar that
+was restarted must not all come back at once."""
+
+STEADY_AFTER = 5.0
+"""Seconds that a resumed stream must live for its next break to be a new one, with time of its own."""
+
+CHECK_TIMEOUT = 2.0
+"""Seconds for looking up one memory after a stream was resumed. What cannot be looked up is taken to hold."""

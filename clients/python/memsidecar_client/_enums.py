@@ -125,6 +125,36 @@ class FeedbackKind(OpenEnum):
     WRONG = 3
 
 
+class TextSource(OpenEnum):
+    """Where streamed text came from; unspecified is the model. Only what the model wrote is ever remembered."""
+
+    UNSPECIFIED = 0
+    MODEL = 1
+    REASONING = 2
+    TOOL = 3
+    USER = 4
+
+
+class RetractionReason(OpenEnum):
+    """Why a memory that was sent no longer holds; purged is erased for good."""
+
+    UNSPECIFIED = 0
+    SUPERSEDED = 1
+    UPDATED = 2
+    DELETED = 3
+    EXPIRED = 4
+    PURGED = 5
+
+
+class GenerationOutcome(OpenEnum):
+    """How a generation ended."""
+
+    UNSPECIFIED = 0
+    COMPLETED = 1
+    STOPPED = 2
+    FAILED = 3
+
+
 class Role(OpenEnum):
     """Who spoke."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-import grpc
 import grpc.aio
 
+from memsidecar_client._call_ending import NOT_SENT, Ending
 from memsidecar_client._connection import Connection
 from memsidecar_client._errors import Internal
 from memsidecar_client._remember_mapping import batches, summary_from_proto
@@ -22,12 +22,6 @@ from memsidecar_client.v1.memory_service_pb2 import (
     StreamRememberResponse,
     StreamRememberStart,
 )
-
-_NOT_SENT = (asyncio.InvalidStateError, grpc.aio.AioRpcError, grpc.aio.InternalError)
-"""What sending raises when the call has ended already."""
-
-_NOT_SENT_DETAILS = "Internal error from Core"
-"""How grpc.aio words it that it could not send; the server's status carries never these words."""
 
 
 class AsyncRememberStream:
@@ -43,7 +37,7 @@ class AsyncRememberStream:
         self._timeout = timeout
         self._metadata: tuple[tuple[str, str], ...] = ()
         self._call: grpc.aio.StreamUnaryCall[StreamRememberRequest, StreamRememberResponse] | None = None
-        self._ending: grpc.aio.AioRpcError | None = None
+        self._ending = Ending()
         self.result: StreamSummary | None = None
 
     async def __aenter__(self) -> Self:
@@ -54,7 +48,7 @@ class AsyncRememberStream:
         self._call = self._connection.stubs.memories.StreamRemember(
             timeout=self._timeout, metadata=self._metadata, wait_for_ready=self._connection.wait_for_ready
         )
-        self._call.add_done_callback(self._keep_ending)
+        self._ending.keep(self._call)
         try:
             async with asyncio.timeout(self._connection.deadline(self._timeout)):
                 await self._write(StreamRememberRequest(start=self._start))
@@ -88,7 +82,7 @@ class AsyncRememberStream:
         if self.result is None:
             await self._write(StreamRememberRequest(finish=StreamRememberFinish()))
             call = self._open_call()
-            with self._connection.typed_errors(self._metadata), suppress(*_NOT_SENT):
+            with self._connection.typed_errors(self._metadata), suppress(*NOT_SENT):
                 await call.done_writing()
             self.result = summary_from_proto(await self._answer())
         return self.result
@@ -106,7 +100,7 @@ class AsyncRememberStream:
             try:
                 await call.write(message)
                 return
-            except _NOT_SENT:
+            except NOT_SENT:
                 pass
         await self._answer()
         raise Internal("the server answered before the stream was finished", code="INTERNAL")
@@ -117,31 +111,4 @@ class AsyncRememberStream:
             try:
                 return await self._open_call()
             except grpc.aio.AioRpcError as error:
-                raise self._ending or error from None
-
-    def _keep_ending(self, call: Any) -> None:
-        """Keeps the status the server ended the call with: grpc.aio calls this once for each status the call takes.
-
-        A message that can no longer be sent gives the call another one, INTERNAL, also over the one that has come.
-        """
-        code = _now(call.code())
-        not_sent = code is grpc.StatusCode.INTERNAL and _now(call.details()) == _NOT_SENT_DETAILS
-        if not_sent or code is grpc.StatusCode.OK:
-            return
-        self._ending = grpc.aio.AioRpcError(
-            code,
-            _now(call.initial_metadata()),
-            _now(call.trailing_metadata()),
-            _now(call.details()),
-            _now(call.debug_error_string()),
-        )
-
-
-def _now(told: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine that has nothing to wait for gives."""
-    try:
-        told.send(None)
-    except StopIteration as given:
-        return given.value
-    told.close()
-    raise RuntimeError("a call that has ended keeps its status back")
+                raise self._ending.of(error) from None

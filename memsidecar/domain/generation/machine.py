@@ -71,6 +71,10 @@ class Generation:
         self._began = self._told_at = at
         self._started_at: float | None = None
 
+    def knows(self, candidates: Sequence[Candidate]) -> None:
+        """Known memories as they are when the stream begins. They are taken back when they stop holding, too."""
+        self._selection.knows(candidates)
+
     def text(self, seq: int, text: str, source: Source, at: float) -> None:
         """The next delta. An empty one only counts."""
         self._expect_more("text")

@@ -24,6 +24,9 @@ MAX_AGE = 4
 MAX_CHANGES = 4096
 MAX_CREDIT_HELD = 2**31 - 1
 
+# What has brought up what the agent knew before the stream.
+_ELSEWHERE = Evaluation(-1, "", 0, 0, 0, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
@@ -40,8 +43,8 @@ class _Offer:
 
 class Selection:
     """Hits on their way to the agent. A memory is sent once, and once more each time that it was retracted because its
-    text has changed; never one of the known ones, nor one that says the same as one of those or as one that was sent
-    and still holds."""
+    text has changed; never one of the known ones that hold, nor one that says the same as one of those or as one that
+    was sent and still holds."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -50,6 +53,7 @@ class Selection:
         self._tokens_left = terms.max_total_tokens
         # Told once; of them those that still hold, and those that may be told once more.
         self._told: set[MemoryKey] = set()
+        self._known = set(terms.known)
         self._standing: dict[MemoryKey, _Offer] = {}
         self._again: set[MemoryKey] = set()
         self._withheld: dict[MemoryKey, _Offer] = {}
@@ -67,6 +71,12 @@ class Selection:
 
     def has_sent(self, key: MemoryKey) -> bool:
         return key in self._told
+
+    def knows(self, candidates: Sequence[Candidate]) -> None:
+        """Known memories as they are now: from here on they are taken back like those that were sent."""
+        for candidate in candidates:
+            self._told.add(candidate.key)
+            self._standing[candidate.key] = _Offer(candidate, fold_number(candidate.hit.memory), _ELSEWHERE)
 
     def held(self) -> list[Candidate]:
         return [offer.candidate for offer in (*self._standing.values(), *self._withheld.values())]
@@ -129,6 +139,7 @@ class Selection:
         if standing is None or not _is_stale(standing.candidate, change.holds_from):
             return None
         del self._standing[key]
+        self._known.discard(key)
         self.retracted += 1
         if change.reason is Reason.UPDATED:
             self._again.add(key)
@@ -170,7 +181,7 @@ class Selection:
         key, same = offer.candidate.key, offer.candidate.hit.duplicates
         if key in self._told and key not in self._again:
             return True
-        if any(each in self._terms.known for each in (key, *same)):
+        if any(each in self._known for each in (key, *same)):
             return True
         return any(each in self._standing for each in same) or any(
             offer.says == standing.says for standing in self._standing.values()

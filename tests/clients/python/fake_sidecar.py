@@ -21,6 +21,8 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from memsidecar_client.v1 import info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+from memsidecar_client.v1.generation_service_pb2 import RecallDuringResponse
+from memsidecar_client.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from memsidecar_client.v1.info_service_pb2_grpc import add_InfoServiceServicer_to_server
 from memsidecar_client.v1.memory_service_pb2_grpc import add_MemoryServiceServicer_to_server
 from memsidecar_client.v1.recall_service_pb2_grpc import add_RecallServiceServicer_to_server
@@ -82,6 +84,7 @@ class FakeSidecar:
         add_RecallServiceServicer_to_server(servicer, self._server)
         add_SessionServiceServicer_to_server(servicer, self._server)
         add_InfoServiceServicer_to_server(servicer, self._server)
+        add_GenerationServiceServicer_to_server(servicer, self._server)
         self._server.add_insecure_port(self.target)
         self.tcp_target = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
         self._server.start()
@@ -120,6 +123,25 @@ class FakeSidecar:
         yield from self.recall_events
         self.go_on.wait(10)
         yield from self.late_recall_events
+
+    def RecallDuring(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802
+        """Recalls the first text it is told, and takes it back on the flush."""
+        received: list[Any] = []
+        self.enter("RecallDuring", received, context)
+        for message in request_iterator:
+            received.append(message)
+            memory = {"name": "m", "fact": {"statement": message.text.text}}
+            match message.WhichOneof("event"):
+                case "start":
+                    yield made(RecallDuringResponse, started={"stream_id": "s", "initial_credit": 16})
+                case "text":
+                    yield made(RecallDuringResponse, hit={"hit": {"memory": memory}, "trigger_seq": message.text.seq})
+                case "flush":
+                    yield made(RecallDuringResponse, retracted={"memory": "m", "reason": 1, "successor": memory})
+                    yield made(RecallDuringResponse, watermark={"seq": 1})
+                case "finish":
+                    yield made(RecallDuringResponse, finished={"hits_sent": 1})
+                    return
 
     def WatchMemories(self, request: Any, context: Any) -> Iterator[WatchMemoriesResponse]:  # noqa: N802
         over = threading.Event()

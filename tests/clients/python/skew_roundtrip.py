@@ -9,7 +9,17 @@ import asyncio
 from importlib.metadata import version
 
 import grpc
-from memsidecar_client import AsyncMemsidecar, Fact, HitFound, Memsidecar, NotFound, RecallDone
+from memsidecar_client import (
+    AsyncMemsidecar,
+    Fact,
+    HitFound,
+    Memsidecar,
+    NotFound,
+    RecallDone,
+    Recalled,
+    Retracted,
+    Watermark,
+)
 from memsidecar_client.v1.memory_service_pb2 import RememberResponse
 from memsidecar_client.v1.recall_service_pb2 import RecallResponse
 
@@ -27,7 +37,22 @@ async def asynchronous(fake: FakeSidecar) -> None:
             await stream.send(["a", "b"])
         assert stream.result is not None
         assert stream.result.received == 2
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+        async with client.generation("tea?") as generation:
+            await generation.feed("茶")
+            await generation.flush()
+            recalled, retracted, watermark = generation.new_events()
+        assert isinstance(recalled, Recalled)
+        assert recalled.hit.memory.body == Fact("茶")
+        assert isinstance(retracted, Retracted)
+        assert retracted.hit == recalled.hit
+        assert watermark == Watermark(1)
+        assert generation.result is not None
+        assert (generation.result.recalled, generation.result.retracted) == (1, 1)
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    if left:
+        # Ended calls leave the loop a few turns after their end.
+        _, left = await asyncio.wait(left, timeout=2)
+    assert not left
 
 
 def blocking(fake: FakeSidecar) -> None:
@@ -45,6 +70,10 @@ def blocking(fake: FakeSidecar) -> None:
         assert reason == "GONE"
         with client.recall_stream("tea") as events:
             assert len(list(events)) == 2
+        with client.generation() as generation:
+            assert list(generation.follow(["tea"])) == ["tea"]
+            generation.flush()
+            assert [type(event) for event in generation.new_events()] == [Recalled, Retracted, Watermark]
 
 
 if __name__ == "__main__":

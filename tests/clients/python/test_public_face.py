@@ -12,7 +12,13 @@ import memsidecar_client
 import pytest
 from memsidecar_client import _channel
 from memsidecar_client._enums import OpenEnum
-from memsidecar_client.v1 import memory_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+from memsidecar_client.v1 import (
+    generation_service_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
 
 PACKAGE = Path(memsidecar_client.__file__).parent
 
@@ -28,6 +34,8 @@ RecallEvent RecallResult RecallStream RememberAction RememberStream Rememberable
 ResourceExhausted Role Scope ScoreComponent ScratchEntry ServerInfo Session SessionHandle StreamSummary Tier
 TierDone TierOutcome TierReport ToolCall Unauthenticated Unavailable UnknownBody Vector Violation Window
 WriteWait Written default_target
+AsyncGeneration Backoff Draining Generation GenerationEvent GenerationOutcome GenerationSummary GenerationTerms
+Recalled Resumed Retracted RetractionReason TextSource Trigger Watermark
 AsyncMemoryWatch MemoryChanged MemoryWatch WatchBehind WatchEvent WatchHeartbeat WatchInterrupted
 """
 
@@ -56,6 +64,9 @@ ENUMS: dict[str, Any] = {
     "ContextFormat": recall_service_pb2.ContextFormat,
     "ContextSectionKind": recall_service_pb2.ContextSectionKind,
     "OmissionReason": recall_service_pb2.OmissionReason,
+    "TextSource": generation_service_pb2.TextSource,
+    "RetractionReason": generation_service_pb2.RetractionReason,
+    "GenerationOutcome": generation_service_pb2.GenerationOutcome,
     "Role": session_service_pb2.MessageRole,
 }
 

@@ -8,11 +8,16 @@ from typing import assert_type
 from memsidecar_client import (
     Appended,
     Context,
+    Generation,
+    GenerationEvent,
+    GenerationSummary,
+    Hit,
     Memory,
     MemoryWatch,
     Memsidecar,
     Message,
     Pages,
+    Recalled,
     RecallEvent,
     RecallResult,
     RecallStream,
@@ -24,6 +29,7 @@ from memsidecar_client import (
     SessionHandle,
     StreamSummary,
     WatchEvent,
+    Watermark,
     Written,
 )
 
@@ -48,6 +54,14 @@ def every_shape(client: Memsidecar, memory: Memory) -> None:
     with client.recall_stream("tea") as events:
         assert_type(events, RecallStream)
         assert_type(next(events), RecallEvent)
+    with client.generation("tea?", remember=True) as generation:
+        assert_type(generation, Generation)
+        assert_type([*generation.follow([1, 2])], list[int])
+        assert_type(generation.flush(), Watermark)
+        assert_type(next(generation), GenerationEvent)
+        assert_type(generation.new_memories(), list[Recalled])
+        assert_type(generation.memories, tuple[Hit, ...])
+        assert_type(generation.finish(remember=False), GenerationSummary)
     with client.watch_memories(after="r") as told:
         assert_type(told, MemoryWatch)
         assert_type(next(told), WatchEvent)

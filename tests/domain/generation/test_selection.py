@@ -51,6 +51,17 @@ def test_what_is_known_and_what_is_unlikely_is_not_sent() -> None:
     assert choosing.find(candidate("a", 0.9), candidate("b", 0.49), candidate("c", 0.5)) == ["c"]
 
 
+def test_what_is_known_is_taken_back_and_sent_once_its_text_has_changed() -> None:
+    choosing = Choosing(known=frozenset([key("a"), key("b")]))
+    choosing.selection.knows([candidate("a", 0.9), candidate("b", 0.9)])
+    assert choosing.find(candidate("a", 0.9), candidate("b", 0.9)) == []
+    assert choosing.selection.changed(change("a", Reason.UPDATED, 2)) is not None
+    assert choosing.selection.changed(change("a", Reason.UPDATED, 2)) is None
+    assert choosing.selection.changed(change("b", Reason.DELETED, 2)) is not None
+    assert choosing.find(candidate("a", 0.9, version=2), candidate("b", 0.9, version=2)) == ["a"]
+    assert (choosing.selection.sent, choosing.selection.retracted) == (1, 2)
+
+
 def test_what_says_the_same_as_something_sent_is_not_sent() -> None:
     choosing = Choosing()
     assert choosing.find(candidate("a", text="Anna lives in Bonn.")) == ["a"]

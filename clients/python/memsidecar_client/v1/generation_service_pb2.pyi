@@ -224,7 +224,9 @@ class GenerationStart(google.protobuf.message.Message):
     def trigger(self) -> global___Trigger: ...
     @property
     def known_memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Names of memories that are in the prompt already; never sent. At most 1000."""
+        """Names of memories that are in the prompt already; not sent, but retracted when they
+        stop holding, like those that were sent. At most 1000.
+        """
 
     def __init__(
         self,

@@ -1,0 +1,126 @@
+"""Going on with another call after one has broken: when, with what, and what has changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from random import uniform
+
+from memsidecar_client._connection import Connection
+from memsidecar_client._defaults import (
+    CHECK_TIMEOUT,
+    FIRST_RESUME_PAUSE,
+    GENERATION_KNOWN_MEMORIES,
+    LAST_RESUME_PAUSE,
+    STEADY_AFTER,
+)
+from memsidecar_client._enums import MemoryState, RetractionReason
+from memsidecar_client._errors import Conflict, DeadlineExceeded, MemsidecarError, NotFound, Unavailable
+from memsidecar_client._errors import ResourceExhausted as Exhausted
+from memsidecar_client._generation_inbox import Inbox
+from memsidecar_client._generation_values import GenerationTerms
+from memsidecar_client._memory_mapping import memory_from_proto
+from memsidecar_client._memory_values import Memory
+from memsidecar_client._recall_values import Hit
+from memsidecar_client.v1.generation_service_pb2 import GenerationStart
+from memsidecar_client.v1.memory_service_pb2 import GetMemoryRequest
+
+_NO_LONGER: Mapping[MemoryState, RetractionReason] = {
+    MemoryState.SUPERSEDED: RetractionReason.SUPERSEDED,
+    MemoryState.DELETED: RetractionReason.DELETED,
+    MemoryState.EXPIRED: RetractionReason.EXPIRED,
+}
+
+
+def idle(error: MemsidecarError) -> bool:
+    """The server has ended a stream on which nothing was said for long; it is not worth another before something is."""
+    return isinstance(error, Conflict) and error.reason == "STREAM_IDLE"
+
+
+def resumable(error: MemsidecarError) -> bool:
+    """Whether another call may get further than the one that ended so."""
+    return isinstance(error, Unavailable) or idle(error) or (isinstance(error, Exhausted) and bool(error.retry_after))
+
+
+class Attempts:
+    """Spaces the attempts and ends them `allowed` seconds after the stream broke.
+
+    A stream that breaks again soon after it was resumed is the same trouble, whose time goes on running.
+    """
+
+    def __init__(self, allowed: float) -> None:
+        self._allowed = allowed
+        self._until = 0.0
+        self._pause = FIRST_RESUME_PAUSE
+        self._resumed_at = float("-inf")
+        self._error = MemsidecarError("")
+
+    def begin(self, broken: MemsidecarError, now: float) -> None:
+        self._error = broken
+        if now - self._resumed_at > STEADY_AFTER:
+            self._until, self._pause = now + self._allowed, FIRST_RESUME_PAUSE
+
+    def pause(self, now: float) -> float:
+        """Seconds until the next attempt. Raises Unavailable when there is to be none."""
+        pause = max(uniform(self._pause / 2, self._pause), self._error.retry_after or 0.0)
+        self._pause = min(2 * self._pause, LAST_RESUME_PAUSE)
+        if now + pause >= self._until:
+            raise self._given_up() from self._error
+        return pause
+
+    def left(self, now: float) -> float:
+        return max(0.0, self._until - now)
+
+    def failed(self, error: MemsidecarError, now: float) -> None:
+        """Raises what is not worth another attempt."""
+        if isinstance(error, DeadlineExceeded) and now >= self._until:
+            self._error = error
+            raise self._given_up() from error
+        if not resumable(error):
+            raise error
+        self._error = error
+
+    def succeeded(self, now: float) -> None:
+        self._resumed_at = now
+
+    def _given_up(self) -> Unavailable:
+        message = f"the stream broke and could not go on within {self._allowed:g} s: {self._error}"
+        return Unavailable(message, code="UNAVAILABLE", reason=self._error.reason, metadata=self._error.metadata)
+
+
+def start_again(start: GenerationStart, limits: GenerationTerms, inbox: Inbox, first_seq: int) -> GenerationStart:
+    """The start of a call that replaces another: what the first one granted, less what was used of it."""
+    again = GenerationStart()
+    again.CopyFrom(start)
+    del again.known_memories[:]
+    again.known_memories.extend(inbox.seen()[:GENERATION_KNOWN_MEMORIES])
+    again.first_seq = first_seq
+    # 0 would be the default again; when all are used up no credit is left either.
+    again.max_total_hits = max(1, limits.max_total_hits - inbox.recalled)
+    again.max_total_tokens = max(1, limits.max_total_tokens - inbox.tokens)
+    again.initial_credit = inbox.credit
+    return again
+
+
+async def no_longer_true(
+    connection: Connection, held: Mapping[str, Hit]
+) -> AsyncIterator[tuple[str, RetractionReason, Memory | None]]:
+    """Of memories that a call before has sent, those that stopped being true while nobody listened."""
+    for name, hit in list(held.items()):
+        try:
+            response = await connection.unary(
+                connection.stubs.memories.GetMemory, GetMemoryRequest(name=name), CHECK_TIMEOUT
+            )
+        except NotFound:
+            yield name, RetractionReason.PURGED, None
+            continue
+        except MemsidecarError:
+            return
+        memory = memory_from_proto(response.memory)
+        if memory.state in _NO_LONGER:
+            yield name, _NO_LONGER[memory.state], None
+        elif _said(memory) != _said(hit.memory):
+            yield name, RetractionReason.UPDATED, memory
+
+
+def _said(memory: Memory) -> tuple[object, ...]:
+    return memory.text, memory.valid_start_time, memory.valid_end_time
