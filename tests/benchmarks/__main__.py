@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.benchmarks import ingest, load, recall, remember, scale
 from tests.benchmarks.compare.comparison import comparison
 from tests.benchmarks.compare.systems import SYSTEMS
+from tests.benchmarks.generation import latency
 from tests.benchmarks.machine import describe
 from tests.benchmarks.measuring import Result
 from tests.benchmarks.plan import Plan
@@ -29,6 +30,7 @@ BENCHMARKS: Mapping[str, Callable[[Plan], Iterator[Result]]] = {
     "compare": comparison,
     "scale-users": scale.many_users,
     "scale-shared": scale.one_partition,
+    "stream-hit": latency.against_ping_pong,
 }
 # Only when asked for: they take an hour each, and `compare` installs other people's packages.
 ASKED_FOR = frozenset({"compare", "scale-users", "scale-shared"})
