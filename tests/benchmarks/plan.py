@@ -42,6 +42,7 @@ class Plan:
         self.seconds = 3.0 if quick else 20.0
         self._stores: list[Store] = []
         self.data = Dataset()
+        self.spoken_of = False
 
     @property
     def largest(self) -> int:
@@ -51,6 +52,11 @@ class Plan:
     def store(self) -> Store:
         """The store of recalls and of the start: kept, filled when first needed."""
         return self.new_store("shared")
+
+    @cached_property
+    def embedding(self) -> Store:
+        """The store with the local embedder; `spoken_of` once there are memories in it."""
+        return self.new_store("embedding", {"embedding.provider": "use", "embedding.dimensions": "0"})
 
     @cached_property
     def followed(self) -> Store:

@@ -2,10 +2,10 @@
 
 The yardstick of a call's latency has to be on the same channel, the same event loop and the same interpreter, or the
 comparison is of two processes' luck. So the process under test is the real one, started through this module, which adds
-`/benchmark.Echo/Echo`: it answers the bytes that `/benchmark.Echo/Answer` was last given; `/benchmark.Echo/Talk` does so
-for each message of a stream. On the server no wrapper, no protobuf: the least that grpc.aio can do, so a ratio against
-it flatters nothing. The client writes the same request and parses the same answer as it does for the call that is
-measured (`Store.echo`). `/benchmark.Echo/Census` tells as JSON what the process holds.
+`/benchmark.Echo/Echo`: it answers the bytes that `/benchmark.Echo/Answer` was last given; `/benchmark.Echo/Talk` does
+so for each message of a stream. On the server no wrapper, no protobuf: the least that grpc.aio can do, so a ratio
+against it flatters nothing. The client writes the same request and parses the same answer as it does for the call that
+is measured (`Store.echo`). `/benchmark.Echo/Census` tells as JSON what the process holds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import gc
 import json
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -51,8 +52,10 @@ async def census(_: bytes, __: Any) -> bytes:
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     process = psutil.Process()
-    held = {
-        "tasks": len(asyncio.all_tasks()),
+    tasks = asyncio.all_tasks()
+    held: dict[str, Any] = {
+        "kinds": Counter(str(getattr(task.get_coro(), "__qualname__", task.get_name())) for task in tasks),
+        "tasks": len(tasks),
         "threads": threading.active_count(),
         "objects": len(gc.get_objects()),
         "fds": process.num_fds(),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -20,10 +21,10 @@ PLENTY_OF_TOKENS = 100_000
 HITS_A_STREAM = 64
 
 
-def follow(channel: grpc.aio.Channel) -> Any:
+def follow(channel: grpc.aio.Channel, deadline: float | None = None) -> Any:
     """An open stream: `write` requests, `read` responses."""
     stub: Any = generation_service_pb2_grpc.GenerationServiceStub(channel)
-    return stub.RecallDuring()
+    return stub.RecallDuring(timeout=deadline)
 
 
 def start(user: str, min_interval: float | None = None, **fields: Any) -> pb.RecallDuringRequest:
@@ -49,9 +50,14 @@ def credit(hits: int) -> pb.RecallDuringRequest:
 
 def sentences() -> Iterator[str]:
     """About the memories, without an end, each a line."""
-    texts = [text for text, _ in Dataset().questions(500, words=True)]
+    texts = _questions()
     for number in count():
         yield f"{texts[number % len(texts)]} {number}\n"
+
+
+@cache
+def _questions() -> Sequence[str]:
+    return [text for text, _ in Dataset().questions(500, words=True)]
 
 
 async def has_begun(call: Any) -> None:
