@@ -131,15 +131,20 @@ class Following:
         self._runner = asyncio.create_task(self._run(), name="recall-during")
         return self._standing.reached(self._partitions[0], revision)
 
-    async def close(self) -> None:
-        """Whatever it was at: nothing of it is left when this returns."""
+    def stop(self) -> None:
+        """Whatever it was at: the work is told to end, and nothing is held any more. May be called again."""
         self._standing.close()
         if self._end is not None:
             self._end.cancel()
         if self._runner is not None:
             self._runner.cancel()
-            await asyncio.gather(self._runner, return_exceptions=True)
         self._closed(self)
+
+    async def close(self) -> None:
+        """`stop`, and wait until the work has ended."""
+        self.stop()
+        if self._runner is not None:
+            await asyncio.gather(self._runner, return_exceptions=True)
 
     def text(self, seq: int, text: str, source: Source) -> None:
         self._machine.text(seq, text, source, self._now())

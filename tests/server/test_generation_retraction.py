@@ -14,7 +14,7 @@ from memsidecar.domain.draft import Draft
 from memsidecar.domain.memory import Fact, Memory
 from memsidecar.server.app import ServerSettings
 from memsidecar.v1 import generation_service_pb2 as pb
-from memsidecar.v1 import memory_service_pb2
+from memsidecar.v1 import memory_pb2, memory_service_pb2
 from tests.server.api import Api
 from tests.server.live import Live, Talk
 from tests.services.stack import ANN, TEAM, stored
@@ -46,7 +46,7 @@ def name(memory: Memory) -> str:
 
 
 def update(memory: Memory, **fields: Any) -> memory_service_pb2.UpdateMemoryRequest:
-    return memory_service_pb2.UpdateMemoryRequest(memory={"name": name(memory), **fields})
+    return memory_service_pb2.UpdateMemoryRequest(memory=memory_pb2.Memory(name=name(memory), **fields))
 
 
 async def test_update_takes_back_the_old_text_with_the_new_one_within_a_tenth_of_a_second(
