@@ -54,7 +54,7 @@ async def census(_: bytes, __: Any) -> bytes:
     process = psutil.Process()
     tasks = asyncio.all_tasks()
     held: dict[str, Any] = {
-        "kinds": Counter(str(getattr(task.get_coro(), "__qualname__", task.get_name())) for task in tasks),
+        "names": Counter(str(getattr(task.get_coro(), "__qualname__", task.get_name())) for task in tasks),
         "tasks": len(tasks),
         "threads": threading.active_count(),
         "objects": len(gc.get_objects()),

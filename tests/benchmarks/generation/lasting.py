@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,9 +24,9 @@ _COUNTED = ("tasks", "threads", "os_threads", "fds")
 _SETTLES = 15.0
 
 
-def census(store: Store) -> Mapping[str, int]:
+def census(store: Store) -> Mapping[str, Any]:
     call: Any = store.channel.unary_unary(CENSUS)
-    counted: Mapping[str, int] = json.loads(call(b""))
+    counted: Mapping[str, Any] = json.loads(call(b""))
     return counted
 
 
@@ -46,7 +47,7 @@ def ended(plan: Plan) -> Iterator[Result]:
         sum(max(0, count) for count in left.values()),
         "tasks, fds ..",
         0.0,
-        how=f"{left}; {how}",
+        how=f"{left}{_strangers(before, after)}; {how}",
         numbers={"before": before, "after": after, "codes": codes},
     )
     yield Result(
@@ -162,7 +163,7 @@ def _ending(store: Store, user: str, way: str, streams: int) -> Client:
     )
 
 
-def _settled(store: Store, wanted: Mapping[str, int]) -> Mapping[str, int]:
+def _settled(store: Store, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
     """The census when nothing changes any more: a killed client is noticed a moment later."""
     until = time.monotonic() + _SETTLES
     now = census(store)
@@ -173,6 +174,12 @@ def _settled(store: Store, wanted: Mapping[str, int]) -> Mapping[str, int]:
         if same and all(now[name] <= wanted[name] for name in _COUNTED if name in wanted):
             break
     return now
+
+
+def _strangers(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """The tasks that are there and were not."""
+    more = Counter(after["names"]) - Counter(before["names"])
+    return f" ({_counts(more)})" if more else ""
 
 
 def _neighbour(store: Store, user: str, rounds: int) -> Samples:
