@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from memsidecar.adapters.system_runtime import SystemClock
 from memsidecar.domain.context.assemble import assemble
@@ -21,12 +21,8 @@ from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Sessi
 from memsidecar.domain.usage import NO_USAGE, Usage
 from memsidecar.ports.sessions import Appended, SessionKey
 from memsidecar.server.app import Services
-from memsidecar.services.changes import Changes
 from memsidecar.services.context import BuildContext
-from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.feedback import GiveFeedback
-from memsidecar.services.following import Parts
-from memsidecar.services.generation import RecallDuring
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
@@ -35,7 +31,7 @@ from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.sessions import Sessions
 from memsidecar.services.watch import Alive, Watch, Watched
-from tests.doubles.runtime import CountedIds
+from tests.server.fake_following import follow_with
 
 NOW = 1_700_000_000_000_000
 
@@ -74,11 +70,12 @@ class World:
             self.left.set()
 
     def services(self) -> Services:
+        keep = KeepExchange(FakeSessions(self), FakeRemember(self), SystemClock())
         return Services(
             FakeRemember(self),
             FakeMemories(self),
             FakeRecall(self),
-            self.recall_during(),
+            follow_with(FakeRecall(self), FakeFeedback(self), keep),
             FakeFeedback(self),
             lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
             FakeBuildContext(self),
@@ -88,36 +85,6 @@ class World:
             FakeWatch(self),
             lambda: NOW,
         )
-
-    def recall_during(self) -> RecallDuring:
-        """The real one, over the other fakes."""
-        clock, feedback = SystemClock(), FakeFeedback(self)
-        keep = KeepExchange(FakeSessions(self), FakeRemember(self), clock)
-        nothing, words = cast("Any", FakeResidency()), cast("Any", FakeTokenizer())
-        usages = cast("Any", FakeUsages())
-        parts = Parts(FakeRecall(self), nothing, Changes(), usages, feedback, keep, words, clock, Evaluations(4))
-        return RecallDuring(parts, CountedIds(), 100)
-
-
-class FakeResidency:
-    """No partition is in memory."""
-
-    def peek(self, partition: Partition) -> None:
-        return None
-
-
-class FakeTokenizer:
-    """Words are tokens."""
-
-    def count(self, text: str, encoding: str = "") -> int:
-        return len(text.split())
-
-
-class FakeUsages:
-    """Counts nothing."""
-
-    def note(self, hits: Iterable[Hit]) -> None:
-        pass
 
 
 def stored(partition: Partition, draft: Draft, memory_id: str) -> Memory:
