@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
@@ -68,7 +68,8 @@ class Question:
     `entities` are entity ids of the scope's partition. `soft_deadline` is in seconds. `tiers` empty means all.
     `conversation` is the id of the session that is going on. `zone` is an IANA name. `known_at` asks for what was known
     then. `profile` is a name, empty the namespace's; `weights` replace some of it. `diversity` None means the
-    profile's. `skip` hits were on earlier pages.
+    profile's. `skip` hits were on earlier pages. The memories of `without`, wherever they live, and what says the same
+    take no place among the hits; how likely the others are is judged beside them.
     """
 
     scope: Scope
@@ -93,6 +94,7 @@ class Question:
     adaptive: bool = False
     only_named_time: bool = False
     skip: int = 0
+    without: Collection[tuple[Partition, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)

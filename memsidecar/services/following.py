@@ -48,8 +48,6 @@ _log = logging.getLogger(__name__)
 
 # Seconds that an evaluation waits for the embedder; then words and names alone answer it, and the watermark says so.
 PATIENCE = 1.0
-# Hits looked at beyond those that are wanted, because the best ones may have been sent already.
-SENT_BEFORE = 15
 # Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
 COUNTED = 20_000
 CHARS_A_TOKEN = 4
@@ -250,9 +248,13 @@ class Following:
 
     async def _evaluate(self, evaluation: Evaluation) -> None:
         terms = self.opening.terms
-        further = min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
         question = replace(
-            self.opening.question, text=_asked(evaluation), max_hits=terms.max_hits + further, soft_deadline=PATIENCE
+            self.opening.question,
+            text=_asked(evaluation),
+            max_hits=terms.max_hits,
+            soft_deadline=PATIENCE,
+            # Found again by nearly every sentence of an answer: not to be read, counted and written once more.
+            without=self._machine.told(),
         )
         found: Sequence[Candidate] | None = ()
         degraded = False

@@ -68,6 +68,9 @@ class Selection:
     def has_sent(self, key: MemoryKey) -> bool:
         return key in self._told
 
+    def told(self) -> frozenset[MemoryKey]:
+        return (self._told - self._again) | self._terms.known
+
     def held(self) -> list[Candidate]:
         return [offer.candidate for offer in (*self._standing.values(), *self._withheld.values())]
 
