@@ -69,7 +69,7 @@ class Selection:
         return key in self._told
 
     def told(self) -> frozenset[MemoryKey]:
-        return (self._told - self._again) | self._terms.known
+        return frozenset(self._told - self._again) | self._terms.known
 
     def held(self) -> list[Candidate]:
         return [offer.candidate for offer in (*self._standing.values(), *self._withheld.values())]

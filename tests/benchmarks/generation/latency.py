@@ -66,15 +66,22 @@ def crowd(plan: Plan) -> Iterator[Result]:
     for report in reports:
         events.update(report["events"])
     with_hits = sum(report["with_hits"] for report in reports)
+    unanswered = sum(report["unanswered"] for report in reports)
     yield Result(
         f"{streams} streams, {streams * RATE / DELTAS_A_SENTENCE:.0f} evaluations/s, local embedder",
         1000 * taken.at(95),
         "ms, p95",
         25.0,
         how=f"delta to hit ({with_hits / len(taken.seconds):.0%}) or watermark {taken}; never answered: "
-        f"{sum(report['unanswered'] for report in reports)}; written late by {late}; {dict(events)}; of a core: server "
+        f"{unanswered}; written late by {late}; {dict(events)}; of a core: server "
         f"{busy / seconds:.2f}, clients {sum(report['cpu'] for report in reports) / seconds:.2f}",
-        numbers={"taken": taken.numbers(), "late": late.numbers(), "events": dict(events), "with_hits": with_hits},
+        numbers={
+            "taken": taken.numbers(),
+            "late": late.numbers(),
+            "events": dict(events),
+            "with_hits": with_hits,
+            "unanswered": unanswered,
+        },
     )
 
 

@@ -122,7 +122,8 @@ async def _a_hit(channel: grpc.aio.Channel, user: str) -> pb.RecallDuringRespons
 async def _talk(target: str, user: str, rounds: int) -> None:
     async with grpc.aio.insecure_channel(target) as channel:
         hit = await _a_hit(channel, user)
-        await channel.unary_unary(ANSWER)(hit.SerializeToString())
+        tell_the_echo: Any = channel.unary_unary(ANSWER)
+        await tell_the_echo(hit.SerializeToString())
         generation, ping = Generation(channel, user), Ping(channel)
         taken: dict[str, list[float]] = {"hit": [], "pong": []}
         calls = [("hit", generation.sentence), ("pong", ping.pong)]
