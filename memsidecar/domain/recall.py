@@ -68,8 +68,9 @@ class Question:
     `entities` are entity ids of the scope's partition. `soft_deadline` is in seconds. `tiers` empty means all.
     `conversation` is the id of the session that is going on. `zone` is an IANA name. `known_at` asks for what was known
     then. `profile` is a name, empty the namespace's; `weights` replace some of it. `diversity` None means the
-    profile's. `skip` hits were on earlier pages. The memories of `without`, wherever they live, and what says the same
-    take no place among the hits; how likely the others are is judged beside them.
+    profile's. `skip` hits were on earlier pages. What does not ask (`asks`) is a piece of text that says something:
+    only what is close to it counts. The memories of `without`, wherever they live, and what says the same take no place
+    among the hits; how likely the others are is judged beside them.
     """
 
     scope: Scope
@@ -94,6 +95,7 @@ class Question:
     adaptive: bool = False
     only_named_time: bool = False
     skip: int = 0
+    asks: bool = True
     without: Collection[tuple[Partition, str]] = ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -119,6 +120,8 @@ class Following:
         self._leaving: Leaving | None = None
         self._end: asyncio.TimerHandle | None = None
         self._last: Matrix | None = None
+        # When the work looks around by itself, if it sleeps.
+        self._wakes = math.inf
         self._runner: asyncio.Task[None] | None = None
 
     async def start(self) -> int:
@@ -146,7 +149,10 @@ class Following:
 
     def text(self, seq: int, text: str, source: Source) -> None:
         self._machine.text(seq, text, source, self._now())
-        self._stirred.set()
+        # Most deltas are no reason for anything: then the work goes on sleeping.
+        due = self._machine.due()
+        if due is not None and due < self._wakes:
+            self._stirred.set()
 
     def flush(self) -> None:
         self._machine.flush(self._now())
@@ -240,6 +246,7 @@ class Following:
 
     async def _until(self, due: float) -> None:
         """Until something has come in, or that time."""
+        self._wakes = due
         timer = asyncio.get_running_loop().call_later(max(0.0, due - self._now()), self._stirred.set)
         try:
             await self._stirred.wait()
@@ -250,7 +257,7 @@ class Following:
         terms = self.opening.terms
         question = replace(
             self.opening.question,
-            text=_asked(evaluation),
+            text=_looked_for(evaluation),
             max_hits=terms.max_hits,
             soft_deadline=PATIENCE,
             # Found again by nearly every sentence of an answer: not to be read, counted and written once more.
@@ -300,7 +307,7 @@ class Following:
         return self._parts.clock.monotonic()
 
 
-def _asked(evaluation: Evaluation) -> str:
+def _looked_for(evaluation: Evaluation) -> str:
     """What an evaluation searches for: the new text, with names and words from before it where it leans on them ("she
     keeps it there"). All of what is before would find again what it has found."""
     new = evaluation.new_text
