@@ -12,7 +12,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types architecture test demo demo-stream bench bench-compare bench-scale \
-	quality quality-ablation quality-precision quality-times soak crash \
+	bench-stream quality quality-ablation quality-precision quality-times soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
@@ -79,6 +79,9 @@ bench-compare: $(SETUP) ## Compare with LangGraph's stores, Chroma and mem0 (nee
 
 bench-scale: $(SETUP) ## Measure with a million memories (ARGS='--memories 50000', '--keep FOLDER')
 	@$(PY) -m tests.benchmarks --only scale-users scale-shared $(ARGS)
+
+bench-stream: $(SETUP) ## Measure recall during generation: how soon, how many at once, what is left
+	@$(PY) -m tests.benchmarks --only stream-hit stream-crowd stream-recall stream-unread stream-ends stream-drain $(ARGS)
 
 quality: $(SETUP) ## Score recall: make quality DATA=file.jsonl [RESULTS=file]
 	@[ -n "$(DATA)" ] || { echo "usage: make quality DATA=file.jsonl [RESULTS=file]" >&2; exit 2; }

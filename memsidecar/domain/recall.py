@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
@@ -69,7 +69,8 @@ class Question:
     `conversation` is the id of the session that is going on. `zone` is an IANA name. `known_at` asks for what was known
     then. `profile` is a name, empty the namespace's; `weights` replace some of it. `diversity` None means the
     profile's. `skip` hits were on earlier pages. What does not ask (`asks`) is a piece of text that says something:
-    only what is close to it counts.
+    only what is close to it counts. The memories of `without`, wherever they live, and what says the same take no place
+    among the hits; how likely the others are is judged beside them.
     """
 
     scope: Scope
@@ -95,6 +96,7 @@ class Question:
     only_named_time: bool = False
     skip: int = 0
     asks: bool = True
+    without: Collection[tuple[Partition, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,18 +45,21 @@ class Page:
 def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
     """The page of an answer. Near duplicates take no places: as many more candidates are looked at as it takes."""
     depth = min(wanted.skip + wanted.most, limits.MAX_DEPTH_OF_PAGES)
+    had = [search.had() for search in searches]
     looked_at = depth * _VARIED_FROM if wanted.diversity > 0 else depth + _SPARE
+    looked_at += sum(map(len, had))
     while True:
         found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]
         ranked = sorted(found)[: looked_at + 1] if len(searches) > 1 else found
         if not ranked:
             return Page([], False, -1)
-        groups = _folded(searches, ranked)
+        folded = _folded(searches, ranked)
+        groups = _new(folded, ranked, had) if any(had) else folded
         # Many near duplicates must not take the places of what else there is.
         if len(groups) > depth or len(ranked) <= looked_at:
             break
         looked_at *= _VARIED_FROM
-    starved = len(groups) <= depth and len(groups) < len(ranked) and any(search.full for search in searches)
+    starved = len(folded) <= depth and len(folded) < len(ranked) and any(search.full for search in searches)
     if wanted.diversity > 0:
         groups = _varied(searches, ranked, groups, depth + 1, wanted)
     best = ranked[0].score
@@ -85,6 +88,11 @@ def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[lis
             keys.setdefault(fold_key(searches[one.place].memory(one.number)), []).append(place)
         groups += keys.values()
     return sorted(groups)
+
+
+def _new(groups: Sequence[list[int]], ranked: Sequence[Candidate], had: Sequence[frozenset[int]]) -> list[list[int]]:
+    """Those of which whoever asks has nothing."""
+    return [group for group in groups if not any(ranked[each].number in had[ranked[each].place] for each in group)]
 
 
 def _varied(

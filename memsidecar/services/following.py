@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -48,8 +49,6 @@ _log = logging.getLogger(__name__)
 
 # Seconds that an evaluation waits for the embedder; then words and names alone answer it, and the watermark says so.
 PATIENCE = 1.0
-# Hits looked at beyond those that are wanted, because the best ones may have been sent already.
-SENT_BEFORE = 15
 # Known memories that are taken back when they stop holding: every commit is compared with all that an agent has.
 KNOWN_WATCHED = 256
 # Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
@@ -123,6 +122,8 @@ class Following:
         self._leaving: Leaving | None = None
         self._end: asyncio.TimerHandle | None = None
         self._last: Matrix | None = None
+        # When the work looks around by itself, if it sleeps.
+        self._wakes = math.inf
         self._runner: asyncio.Task[None] | None = None
 
     async def start(self) -> int:
@@ -151,7 +152,10 @@ class Following:
 
     def text(self, seq: int, text: str, source: Source) -> None:
         self._machine.text(seq, text, source, self._now())
-        self._stirred.set()
+        # Most deltas are no reason for anything: then the work goes on sleeping.
+        due = self._machine.due()
+        if due is not None and due < self._wakes:
+            self._stirred.set()
 
     def flush(self) -> None:
         self._machine.flush(self._now())
@@ -254,6 +258,7 @@ class Following:
 
     async def _until(self, due: float) -> None:
         """Until something has come in, or that time."""
+        self._wakes = due
         timer = asyncio.get_running_loop().call_later(max(0.0, due - self._now()), self._stirred.set)
         try:
             await self._stirred.wait()
@@ -262,9 +267,14 @@ class Following:
 
     async def _evaluate(self, evaluation: Evaluation) -> None:
         terms = self.opening.terms
-        text = _looked_for(evaluation)
-        most = terms.max_hits + min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
-        question = replace(self.opening.question, text=text, max_hits=most, soft_deadline=PATIENCE)
+        question = replace(
+            self.opening.question,
+            text=_looked_for(evaluation),
+            max_hits=terms.max_hits,
+            soft_deadline=PATIENCE,
+            # Found again by nearly every sentence of an answer: not to be read, counted and written once more.
+            without=self._machine.told(),
+        )
         found: Sequence[Candidate] | None = ()
         degraded = False
         async with self._parts.evaluations.turn():

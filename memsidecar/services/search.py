@@ -140,6 +140,16 @@ class Search:
         found = zip(scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), folds.tolist(), strict=True)
         return [Candidate(-score, place, birth, index, fold) for score, birth, index, fold in found if score >= lowest]
 
+    def had(self) -> frozenset[int]:
+        """The candidates that whoever asks has already."""
+        without = self._question.without
+        if not without:
+            return frozenset()
+        # By name: a partition's hash is made anew each time.
+        user, known = self._resident.partition.user, self._resident.lookup.rows
+        rows = [row for partition, i in without if partition.user == user and (row := known.get(i)) is not None]
+        return frozenset(np.flatnonzero(np.isin(self._rows, rows)).tolist())
+
     def hit(self, candidate: int, best: float) -> Hit:
         """A candidate as a hit; `best` is the best score of the answer."""
         if self._scored is None:

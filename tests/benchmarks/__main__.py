@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.benchmarks import ingest, load, recall, remember, scale
 from tests.benchmarks.compare.comparison import comparison
 from tests.benchmarks.compare.systems import SYSTEMS
+from tests.benchmarks.generation import lasting, latency
 from tests.benchmarks.machine import describe
 from tests.benchmarks.measuring import Result
 from tests.benchmarks.plan import Plan
@@ -29,9 +30,16 @@ BENCHMARKS: Mapping[str, Callable[[Plan], Iterator[Result]]] = {
     "compare": comparison,
     "scale-users": scale.many_users,
     "scale-shared": scale.one_partition,
+    "stream-hit": latency.against_ping_pong,
+    "stream-crowd": latency.crowd,
+    "stream-recall": latency.first_of_recall,
+    "stream-unread": lasting.unread,
+    "stream-ends": lasting.ended,
+    "stream-drain": lasting.drained,
 }
-# Only when asked for: they take an hour each, and `compare` installs other people's packages.
-ASKED_FOR = frozenset({"compare", "scale-users", "scale-shared"})
+STREAMS = frozenset(name for name in BENCHMARKS if name.startswith("stream-"))
+# Only when asked for: the others take an hour each, and `compare` installs other people's packages.
+ASKED_FOR = frozenset({"compare", "scale-users", "scale-shared"}) | STREAMS
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -42,6 +42,7 @@ class Plan:
         self.seconds = 3.0 if quick else 20.0
         self._stores: list[Store] = []
         self.data = Dataset()
+        self.spoken_of = False
 
     @property
     def largest(self) -> int:
@@ -52,9 +53,27 @@ class Plan:
         """The store of recalls and of the start: kept, filled when first needed."""
         return self.new_store("shared")
 
-    def new_store(self, name: str, settings: Mapping[str, str] | None = None, keep: bool = False) -> Store:
+    @cached_property
+    def embedding(self) -> Store:
+        """The store with the local embedder; `spoken_of` once there are memories in it."""
+        return self.new_store("embedding", {"embedding.provider": "use", "embedding.dimensions": "0"})
+
+    @cached_property
+    def followed(self) -> Store:
+        """The store of recalls during generation, which embeds from a table."""
+        limits = {"embedding.cache-mb": "0", "generation.max-streams": "2000"}
+        limits["generation.max-streams-per-namespace"] = "2000"
+        return self.new_store("followed", limits, module="tests.benchmarks.serve_from_table")
+
+    def new_store(
+        self,
+        name: str,
+        settings: Mapping[str, str] | None = None,
+        keep: bool = False,
+        module: str = "tests.benchmarks.serve",
+    ) -> Store:
         """With `keep`, in the folder that is kept, if there is one."""
-        store = Store(self.folder_of(keep), name, self.data, settings)
+        store = Store(self.folder_of(keep), name, self.data, settings, module)
         self._stores.append(store)
         return store
 

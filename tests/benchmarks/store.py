@@ -35,8 +35,15 @@ _IN_FLIGHT = 2
 class Store:
     """A running sidecar on a data directory of its own, with partitions of given sizes made when first asked for."""
 
-    def __init__(self, folder: Path, name: str, data: Dataset, settings: Mapping[str, str] | None = None) -> None:
-        self.sidecar = Sidecar(folder / name, SETTINGS | dict(settings or {}), module="tests.benchmarks.serve")
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        data: Dataset,
+        settings: Mapping[str, str] | None = None,
+        module: str = "tests.benchmarks.serve",
+    ) -> None:
+        self.sidecar = Sidecar(folder / name, SETTINGS | dict(settings or {}), module=module)
         self.data = data
         self._sizes: dict[int, str] = {}
         self._blocks = 0

@@ -18,6 +18,7 @@ from tests.benchmarks.compare.systems import OURS, SYSTEMS, System
 from tests.benchmarks.compare.table import render, rows
 from tests.benchmarks.compare.workload import Scenario, write_workload
 from tests.benchmarks.dataset import HITS, Dataset
+from tests.benchmarks.generation import lasting, latency
 from tests.benchmarks.measuring import samples
 from tests.benchmarks.plan import Plan
 
@@ -47,6 +48,35 @@ def test_load_measures_throughput_and_evenness(plan: Plan, monkeypatch: pytest.M
     throughput, evenness = load.under_load(plan)
     assert throughput.measured > 0
     assert evenness.measured >= 1
+
+
+def test_a_hit_is_measured_beside_a_ping_pong(plan: Plan) -> None:
+    (hit,) = latency.against_ping_pong(plan)
+    assert hit.measured > 1
+
+
+def test_a_crowd_is_answered_and_recall_gives_words_first(plan: Plan) -> None:
+    plan.sizes = (256, 256, 256)
+    (evaluated,) = latency.crowd(plan)
+    assert evaluated.numbers["unanswered"] == 0
+    (first,) = latency.first_of_recall(plan)
+    assert 0 < first.measured <= 1
+
+
+def test_streams_that_end_in_every_way_leave_nothing(plan: Plan) -> None:
+    counted, *_ = lasting.ended(plan)
+    assert counted.verdict == "PASS", counted.how
+
+
+def test_streams_that_nobody_reads_are_held_and_do_not_stop_another(plan: Plan) -> None:
+    held, beside = lasting.unread(plan)
+    assert 0 < held.measured < 2_000
+    assert beside.measured > 0
+
+
+def test_every_stream_is_told_that_the_process_goes(plan: Plan) -> None:
+    told, exit_time = lasting.drained(plan)
+    assert told.verdict == exit_time.verdict == "PASS", (told.how, exit_time.how)
 
 
 def test_scale_tells_users_in_memory_from_others(plan: Plan) -> None:

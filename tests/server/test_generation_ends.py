@@ -324,7 +324,8 @@ async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
     await alive.stack.remember(ANN, *(f"{SENTENCE} Number {n} is another one." for n in range(60)))
     async with served(settings, alive.services) as (_, line):
         talks = [
-            await Talk.open(line, min_confidence=0.0, trigger={"min_interval": {"nanos": 1000}}) for _ in range(40)
+            await Talk.open(line, min_confidence=0.0, max_total_hits=20, trigger={"min_interval": {"nanos": 1000}})
+            for _ in range(40)
         ]
 
         async def write(rounds: int) -> None:

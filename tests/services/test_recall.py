@@ -322,3 +322,26 @@ async def test_near_duplicates_leave_room_for_what_else_there_is(stack: Stack) -
     answer = await stack.recall(ANN, "green tea", max_hits=10)
     assert len(answer.hits) == 10
     assert answer.more
+
+
+async def test_what_the_asker_has_takes_no_place_and_the_others_are_as_likely_beside_it(stack: Stack) -> None:
+    await stack.remember(ANN, *(f"green tea number {n}" for n in range(30)))
+    whole = (await stack.recall(ANN, "green tea", max_hits=30)).hits
+    had = [(hit.partition, hit.memory.id) for hit in whole[:25]]
+    rest = await stack.recall(ANN, "green tea", max_hits=4, without=had)
+    assert [hit.memory.id for hit in rest.hits] == [hit.memory.id for hit in whole[25:29]]
+    assert [hit.confidence for hit in rest.hits] == [hit.confidence for hit in whole[25:29]]
+    assert rest.more
+
+
+async def test_what_says_the_same_as_what_the_asker_has_is_not_told_either(stack: Stack) -> None:
+    await stack.remember(ANN, said("I love green tea!"), said("I love green tea!!"), said("green apples"))
+    one = (await stack.recall(ANN, "green tea", max_hits=1)).hits[0]
+    rest = await stack.recall(ANN, "green tea", without=[(one.partition, one.memory.id)])
+    assert [hit.memory.text for hit in rest.hits] == ["green apples"]
+
+
+async def test_another_partitions_memory_of_the_same_id_is_not_what_the_asker_has(stack: Stack) -> None:
+    await stack.remember(ANN, "drinks green tea")
+    one = (await stack.recall(ANN, "green tea")).hits[0]
+    assert (await stack.recall(ANN, "green tea", without=[(TEAM.partition, one.memory.id)])).hits

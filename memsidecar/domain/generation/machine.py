@@ -206,6 +206,10 @@ class Generation:
         """Whether the memory was sent in this stream, retracted or not."""
         return self._selection.has_sent(key)
 
+    def told(self) -> frozenset[MemoryKey]:
+        """What is not sent whatever finds it: the agent has it."""
+        return self._selection.told()
+
     def exchange(self) -> Exchange:
         """What is to be remembered. Up to 1 MiB is put together: some milliseconds at most unless the sources
         alternate with every character."""

@@ -78,6 +78,9 @@ class Selection:
             self._told.add(candidate.key)
             self._standing[candidate.key] = _Offer(candidate, fold_number(candidate.hit.memory), _ELSEWHERE)
 
+    def told(self) -> frozenset[MemoryKey]:
+        return frozenset(self._told - self._again) | self._terms.known
+
     def held(self) -> list[Candidate]:
         return [offer.candidate for offer in (*self._standing.values(), *self._withheld.values())]
 
