@@ -1,0 +1,230 @@
+"""How useful recall during generation is: what arrives in time, and what was not worth interrupting for.
+
+    python -m tests.quality.streaming FILE... [--keep FOLDER] [--out tests/quality/STREAMING.md]
+
+Brings in the turns as `python -m tests.quality` does, then feeds the answer of every question to RecallDuring of the
+real process as a model would write it, with and without the question as prompt, once for each threshold of
+`min_confidence` and once with all that the server settles on by default. Writes the table, and beside the memory every
+hit that was sent. Questions that have no answer in the turns are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
+
+import grpc
+from memsidecar_client import AsyncMemsidecar
+from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceStub
+from tqdm import tqdm
+
+from tests.quality.__main__ import USER, ingest_all
+from tests.quality.listening import PACE, Heard, listen
+from tests.quality.questions import load
+from tests.quality.sayings import WORDS, Mode, Saying, saying
+from tests.sidecar import Sidecar
+
+if TYPE_CHECKING:
+    from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
+
+OUT = Path(__file__).parent / "STREAMING.md"
+THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+# So that nothing but the threshold and the hits of one evaluation bounds what is sent.
+PLENTY: Mapping[str, Any] = {"initial_credit": 1000, "max_total_hits": 1000, "max_total_tokens": 1_000_000}
+# Streams at once: they mostly wait for the next delta.
+AT_ONCE = 16
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of all answers that were streamed in one mode with one threshold."""
+
+    answers: int = 0
+    evidence: int = 0
+    """Turns that the answers need."""
+    before: int = 0
+    """Of them, those that came before the answer's first delta was written."""
+    in_time: int = 0
+    """Those that came before the last delta of the answer was."""
+    in_all: int = 0
+    served: int = 0
+    """Answers for which at least one came in time."""
+    sent: int = 0
+    noise: int = 0
+    """Hits sent that are no evidence."""
+    evaluations: int = 0
+    coalesced: int = 0
+    withheld: int = 0
+    settled: set[float] = field(default_factory=set)
+    """The thresholds that the server has answered with."""
+
+    def add(self, gold: set[str], said: Saying, heard: Heard, turns_of: Mapping[str, Sequence[str]]) -> None:
+        if heard.degraded:
+            raise RuntimeError("a source failed or was late; the numbers would say nothing")
+        first: dict[str, int] = {}
+        for hit in heard.sent:
+            right = {turn for name in hit.memories for turn in turns_of.get(name, ())} & gold
+            self.noise += not right
+            for turn in right:
+                first[turn] = min(hit.seq, first.get(turn, hit.seq))
+        self.answers += 1
+        self.evidence += len(gold)
+        self.before += sum(seq < said.answer_seq for seq in first.values())
+        self.in_time += sum(seq < said.last_seq for seq in first.values())
+        self.in_all += len(first)
+        self.served += any(seq < said.last_seq for seq in first.values())
+        self.sent += len(heard.sent)
+        self.evaluations += heard.evaluations
+        self.coalesced += heard.coalesced
+        self.withheld += heard.withheld
+        self.settled.add(round(heard.min_confidence, 6))
+
+    def cells(self) -> Iterator[str]:
+        for count in (self.before, self.in_time, self.in_all):
+            yield _percent(count, self.evidence)
+        yield _percent(self.served, self.answers)
+        yield f"{self.sent / self.answers:.2f}"
+        yield f"{self.noise / self.answers:.2f}"
+        yield _percent(self.noise, self.sent)
+        yield f"{self.evaluations / self.answers:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A threshold; None: all as the server settles it."""
+
+    mode: Mode
+    threshold: float | None
+
+    @property
+    def start(self) -> dict[str, Any]:
+        return {} if self.threshold is None else {"min_confidence": self.threshold, **PLENTY}
+
+
+def questions_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in found if one["evidence"] and one.get("answerable", True)]
+
+
+async def measure(target: str, data: Path, folder: Path, start: Mapping[str, Any]) -> dict[Run, Tally]:
+    """`start` has fields of GenerationStart that every stream has."""
+    turns, found = load(data)
+    questions = questions_of(found)
+    runs = [Run(mode, threshold) for mode in Mode for threshold in (*THRESHOLDS, None)]
+    tallies = {run: Tally() for run in runs}
+    async with AsyncMemsidecar(target) as client:
+        await client.ready(60)
+        memories = await ingest_all(client, turns, folder)
+    free = asyncio.Semaphore(AT_ONCE)
+    async with grpc.aio.insecure_channel(target) as channel:
+        stub = cast("GenerationServiceAsyncStub", GenerationServiceStub(channel))
+        with (folder / "sent.jsonl").open("w", encoding="utf-8") as rows:
+
+            async def one(question: dict[str, Any], run: Run) -> None:
+                said, scope = saying(question, run.mode), {"namespace": question["sample"], "user": USER}
+                async with free:
+                    heard = await listen(stub, said, {"scope": scope, **start, **run.start})
+                turns_of = memories[question["sample"]]
+                tallies[run].add(set(question["evidence"]), said, heard, turns_of)
+                hits = [
+                    [[t for name in hit.memories for t in turns_of.get(name, ())], hit.confidence, hit.score, hit.seq]
+                    for hit in heard.sent
+                ]
+                row = {"id": question["id"], "mode": run.mode.name, "threshold": run.threshold, "hits": hits}
+                rows.write(json.dumps(row) + "\n")
+                bar.update()
+
+            with tqdm(total=len(questions) * len(runs), desc=data.stem, unit="stream", disable=None) as bar:
+                async with asyncio.TaskGroup() as group:
+                    for question in questions:
+                        for run in runs:
+                            group.create_task(one(question, run))
+    return tallies
+
+
+COLUMNS = (
+    "min_confidence", "evidence before the answer begins", "evidence in time", "evidence at all", "answers served in time",
+    "sent an answer", "noise an answer", "noise of all sent", "evaluations an answer",
+)  # fmt: skip
+
+
+def table(name: str, tallies: Mapping[Run, Tally]) -> str:
+    whole = next(iter(tallies.values()))
+    coalesced = sum(tally.coalesced for tally in tallies.values())
+    text = [f"## {name}", "", f"{whole.answers} answers that need {whole.evidence} turns; {coalesced} of "
+            f"{sum(tally.evaluations for tally in tallies.values())} evaluations answered more than one trigger."]  # fmt: skip
+    for mode in Mode:
+        text += ["", f"### {mode.value}", "", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+        for run, tally in tallies.items():
+            if run.mode is mode:
+                text.append(f"| {_threshold(run, tally)} | {' | '.join(tally.cells())} |")
+    return "\n".join(text)
+
+
+def _threshold(run: Run, tally: Tally) -> str:
+    if run.threshold is not None:
+        return f"{run.threshold:.1f}"
+    (settled,) = tally.settled
+    return f"{settled:g}, default limits ({tally.withheld} withheld)"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+INTRODUCTION = f"""# What recall during generation is worth
+
+Written by `make quality-stream DATA="FILE..."`: the answer of each question of a data set is fed to RecallDuring of the
+real process, {WORDS} words (or {WORDS} pairs of Chinese characters) a delta, {1 / PACE:.0f} deltas a second, with the default trigger and
+5 hits an evaluation. Every row is runs of its own; credit and limits are out of the way but in the last row, where all
+is as the server settles it.
+
+- **Evidence** is the turns that the data set names as needed for the answer. It is **in time** when the delta that
+  brought it up is before the last delta of the answer, and **before the answer begins** when that is before its first
+  one (0 is the prompt). The rest comes when the sentence has ended. Times are deltas, so they do not depend on the
+  machine: the next delta waits for the evaluation that one has started.
+- An answer is **served in time** when at least one turn of its evidence is in time.
+- **Noise** is every hit sent that is none of the evidence. Data sets name one or two turns, not all that help, so this is
+  an upper bound: of a best hit and four others, four are noise.
+- A dialogue without an answer is fed with its last line as the answer, and the lines before it as the question. What it
+  needs is needed for the reply to that line, so all evidence is in time for it.
+
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests.quality.streaming", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("data", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--keep", type=Path, help="where the memory is kept between runs; default: it is not")
+    parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting other than default")
+    parser.add_argument("--min-chars", type=int, default=0, help="of the trigger; default: the server's")
+    arguments = parser.parse_args()
+    settings = dict(pair.split("=", 1) for pair in arguments.set)
+    start = {"trigger": {"min_chars": arguments.min_chars}}
+    sections = []
+    with ExitStack() as stack:
+        root = arguments.keep or Path(stack.enter_context(TemporaryDirectory()))
+        for data in arguments.data:
+            if not data.is_file() or not questions_of(load(data)[1]):
+                raise SystemExit(f"{data} is no file with turns and questions that have evidence")
+            folder = root / data.stem
+            folder.mkdir(parents=True, exist_ok=True)
+            sidecar = stack.enter_context(Sidecar(folder / "data", settings))
+            tallies = asyncio.run(measure(sidecar.target, data, folder, start))
+            sidecar.stop()
+            sections.append(table(data.stem.split(".")[0], tallies))
+    arguments.out.write_text(INTRODUCTION + "\n\n".join(sections) + "\n", encoding="utf-8")
+    print(arguments.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
