@@ -82,6 +82,11 @@ class Limits:
     (4 MiB) are 1 GiB."""
     max_streams: Annotated[int, Within(1, 100_000)] = 64
     """Open streams among those calls, so that forgotten streams cannot lock out short calls."""
+    max_watches: Annotated[int, Within(1, 100_000)] = 256
+    """Open WatchMemories streams, which no other limit counts: they last, and wait nearly all of the time. One that
+    reads slowly holds up to half a MiB."""
+    max_watches_per_namespace: Annotated[int, Within(1, 100_000)] = 256
+    """Those of one namespace. Lower it where tenants share a sidecar, so that none of them takes all."""
     stream_idle: Annotated[float, Within(1, 86_400, "s")] = 300.0
     """Seconds that a StreamRemember or a RecallDuring waits for its client's next message; then it ends with
     STREAM_IDLE: forgotten streams keep no new ones out."""

@@ -103,6 +103,8 @@ def _server_settings(config: Config) -> ServerSettings:
         default_namespace=config.namespace,
         max_concurrent_rpcs=config.limits.max_concurrent_rpcs,
         max_streams=config.limits.max_streams,
+        max_watches=config.limits.max_watches,
+        max_watches_per_namespace=config.limits.max_watches_per_namespace,
         stream_idle=config.limits.stream_idle,
         max_generations=config.generation.max_streams,
         heartbeat=config.limits.heartbeat,

@@ -41,6 +41,7 @@ from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.sessions import Sessions
 from memsidecar.services.usages import Usages
+from memsidecar.services.watch import Watch
 
 # A recall waits this long for the embedder, then answers from the other tiers.
 QUERY_MODEL_TIMEOUT = 2.0
@@ -141,6 +142,7 @@ async def make_services(
             lambda: stores.space.dimensions if embeds else 0,
         ),
         health=Health(stores.ledger, stores.graph, store),
+        watch=Watch(residency, stores.ledger, changes, config.limits.heartbeat),
     )
 
 

@@ -109,9 +109,9 @@ class TokenInvalid(SidecarError):
 
 
 class RevisionUnknown(SidecarError):
-    def __init__(self, revision: str) -> None:
+    def __init__(self, revision: str, field: str = "min_revision") -> None:
         super().__init__(
-            "min_revision is ahead of this store; it is from another store, or from before a restore",
+            f"{field} is ahead of this store; it is from another store, or from before a restore",
             {"min_revision": revision},
         )
 

@@ -21,9 +21,11 @@ from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.methods import handlers
 from memsidecar.server.servicers.generation import GenerationServicer, GenerationSettings
 from memsidecar.server.servicers.info import InfoServicer
+from memsidecar.server.servicers.ingest import Ingest
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
+from memsidecar.server.servicers.watching import Watching
 from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.generation import RecallDuring
@@ -33,6 +35,7 @@ from memsidecar.services.memories import Memories
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.watch import Watch
 from memsidecar.v1 import (
     generation_service_pb2,
     info_service_pb2,
@@ -46,6 +49,8 @@ _log = logging.getLogger(__name__)
 # What a stop gives calls that a drain could not wait for, and their clean-up after it.
 _STOP_SECONDS: Final = 1.0
 _CLEAN_UP_SECONDS: Final = 2.0
+# Watches end at once, but for those that wait for a client that does not read: they have this long.
+_WATCH_SECONDS: Final = 0.5
 # Of a drain's grace, generations get all but this much, and this part at least: so they end with a status of their own,
 # within it.
 _GENERATIONS_END_BEFORE: Final = 0.5
@@ -87,6 +92,8 @@ class ServerSettings:
     default_namespace: str = "default"
     max_concurrent_rpcs: int = 256
     max_streams: int = 64
+    max_watches: int = 256
+    max_watches_per_namespace: int = 256
     stream_idle: float = 300.0
     """Seconds that a StreamRemember or a RecallDuring may wait for its client."""
     max_generations: int = 1_000
@@ -112,6 +119,7 @@ class Services:
     sessions: Sessions
     info: Info
     health: Health
+    watch: Watch
     now: Callable[[], int]
 
 
@@ -121,7 +129,9 @@ class Server:
     def __init__(self, settings: ServerSettings, services: Services) -> None:
         self._settings = settings
         self._services = services
-        self._admission = Admission(settings.max_concurrent_rpcs, settings.max_streams, settings.max_generations)
+        self._admission = Admission(
+            settings.max_concurrent_rpcs, settings.max_streams, settings.max_generations, settings.max_watches
+        )
         others = [api.full_name for api in _API if api is not _SESSION]
         self._health = HealthServicer(services.health, others, _SESSION.full_name)
         self._data: grpc.aio.Server | None = None
@@ -135,7 +145,7 @@ class Server:
         if settings.tcp_port is not None and not settings.token and not is_loopback(settings.tcp_host):
             raise CannotListen(f"a TCP port on {settings.tcp_host} needs a token, or anybody could read every memory")
         # The guard that says why is Admission; this one only bounds what waits for its refusal.
-        calls = 2 * settings.max_concurrent_rpcs + settings.max_generations + 64
+        calls = 2 * (settings.max_concurrent_rpcs + settings.max_watches) + settings.max_generations + 64
         self._data = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=calls)
         self._probes = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=256)
         try:
@@ -150,12 +160,16 @@ class Server:
     async def drain(self, grace: float) -> None:
         """Stop without cutting off a call that ends within `grace` seconds; about 3 s more at the most.
 
-        First readiness goes, then new calls are refused with DRAINING and generations are told, then the calls that run
-        are awaited.
+        First readiness goes, then new calls are refused with DRAINING, watches are ended with it and generations are
+        told, then the calls that run are awaited.
         """
         self._health.drain()
+        self._services.watch.drain()
         self._services.recall_during.drain(max(grace - _GENERATIONS_END_BEFORE, grace * _GENERATIONS_SHARE))
-        if not await self._admission.drain(grace):
+        unread = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._admission.cancel_watches)
+        is_idle = await self._admission.drain(grace)
+        unread.cancel()
+        if not is_idle:
             _log.warning("%d calls still run after %g s and are cancelled", self._admission.running, grace)
         if self._data is not None:
             await self._data.stop(_STOP_SECONDS if self._admission.running else 0.2)
@@ -173,7 +187,12 @@ class Server:
         services, namespace = self._services, settings.default_namespace
         calls = Calls(self._admission, settings.token)
         memory = MemoryServicer(
-            services.remember, services.memories, services.usage_of, namespace, services.now, settings.stream_idle
+            services.memories,
+            Ingest(services.remember, services.usage_of, namespace, services.now, settings.stream_idle),
+            Watching(services.watch, namespace, services.now, settings.max_watches_per_namespace),
+            services.usage_of,
+            namespace,
+            services.now,
         )
         recall = RecallServicer(
             services.recall,

@@ -68,10 +68,12 @@ class Calls:
 
         return handler
 
-    def server_stream(self, method: str, behaviour: Callable[[Any], AsyncGenerator[Any, None]]) -> Handler:
+    def server_stream(
+        self, method: str, behaviour: Callable[[Any], AsyncGenerator[Any, None]], kind: Kind = Kind.STREAM
+    ) -> Handler:
         # Written with context.write, not as a generator: gRPC does not close a generator whose call has ended.
         async def handler(request: Any, context: Context) -> None:
-            with (call := _Call(self, method, context, False, Kind.STREAM)):
+            with (call := _Call(self, method, context, False, kind)):
                 call.admit(request)
                 async with aclosing(behaviour(request)) as responses:
                     async for response in responses:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar.server.admission import Kind
 from memsidecar.server.calls import Calls
 from memsidecar.server.wire import reader
+
+# Calls that last as long as their client wants.
+_WATCHES: Final = frozenset({"WatchMemories"})
 
 
 def handlers(
@@ -28,7 +32,8 @@ def handlers(
             made[method.name] = grpc.stream_unary_rpc_method_handler(calls.client_stream(name, behaviour), read)
         elif method.server_streaming:
             write = GetMessageClass(method.output_type).SerializeToString
-            made[method.name] = grpc.unary_stream_rpc_method_handler(calls.server_stream(name, behaviour), read, write)
+            stream = calls.server_stream(name, behaviour, Kind.WATCH if method.name in _WATCHES else Kind.STREAM)
+            made[method.name] = grpc.unary_stream_rpc_method_handler(stream, read, write)
         else:
             made[method.name] = grpc.unary_unary_rpc_method_handler(calls.unary(name, behaviour, is_open), read)
     return grpc.method_handlers_generic_handler(service.full_name, made)

@@ -69,6 +69,7 @@ _VALID: dict[str, dict[str, Any]] = {
     "GetWindowRequest": {"session": SESSION},
     "SetScratchRequest": {"session": SESSION, "entries": [{"key": "k", "value": {"bool_value": True}}]},
     "GetScratchRequest": {"session": SESSION},
+    "WatchMemoriesRequest": {"scope": {"user": "ann"}},
     "DeleteScratchRequest": {"session": SESSION, "keys": ["k"]},
 }
 
@@ -335,9 +336,13 @@ async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
             response = await call
             return Answer(None, tuple(failure.error.message for failure in response.failures))
         if case.descriptor.server_streaming:
-            call = channel.unary_stream(case.method, None, output)
-            async for _ in call(case.data):
-                pass
+            streaming: Any = channel.unary_stream(case.method, None, output)
+            call = streaming(case.data)
+            async for _ in call:
+                if case.descriptor.name == "WatchMemories":
+                    # It would go on for ever.
+                    break
+            call.cancel()
             return Answer(None)
         call = channel.unary_unary(case.method, None, output)
         response = await call(case.data)

@@ -33,6 +33,7 @@ from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.usages import Usages
+from memsidecar.services.watch import Watch
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.doubles.runtime import CountedIds, PinnedClock
 from tests.doubles.wrapped_stores import SwitchedLedger
@@ -84,6 +85,7 @@ class Stack:
         self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
         self.recalling = self.recall_with(self.session_store)
         self.judging = GiveFeedback(self.residency)
+        self.watch = self.watch_with(60.0)
 
     @classmethod
     async def open(
@@ -141,6 +143,9 @@ class Stack:
             Conversation(sessions, self.clock),
             self.usages,
         )
+
+    def watch_with(self, heartbeat: float) -> Watch:
+        return Watch(self.residency, self.ledger, self.changes, heartbeat)
 
     async def recall(self, scope: Scope, text: str, **more: object) -> Recalled:
         return await self.recalling.once(Question(scope, text, **more))  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ Everything public is listed here; modules with an underscore may change in any r
 """
 
 from memsidecar_client._blocking import Pages
-from memsidecar_client._blocking_client import Memsidecar, RecallStream, RememberStream, SessionHandle
+from memsidecar_client._blocking_client import MemoryWatch, Memsidecar, RecallStream, RememberStream, SessionHandle
 from memsidecar_client._client import AsyncMemsidecar
 from memsidecar_client._context_values import Context, ContextSection, Omission, SectionBudget
 from memsidecar_client._defaults import DEFAULT_TIMEOUT
@@ -90,11 +90,14 @@ from memsidecar_client._session_values import Appended, Message, ScratchEntry, S
 from memsidecar_client._sessions import AsyncSession
 from memsidecar_client._status_details import Violation
 from memsidecar_client._target import default_target
+from memsidecar_client._watch import AsyncMemoryWatch
+from memsidecar_client._watch_values import MemoryChanged, WatchBehind, WatchEvent, WatchHeartbeat, WatchInterrupted
 
 __all__ = [
     "DEFAULT_TIMEOUT",
     "AlreadyExists",
     "Appended",
+    "AsyncMemoryWatch",
     "AsyncMemsidecar",
     "AsyncPages",
     "AsyncRecallStream",
@@ -128,10 +131,12 @@ __all__ = [
     "JsonValue",
     "Memory",
     "MemoryChange",
+    "MemoryChanged",
     "MemoryKind",
     "MemoryOrder",
     "MemoryRevision",
     "MemoryState",
+    "MemoryWatch",
     "Memsidecar",
     "MemsidecarError",
     "Message",
@@ -176,6 +181,10 @@ __all__ = [
     "UnknownBody",
     "Vector",
     "Violation",
+    "WatchBehind",
+    "WatchEvent",
+    "WatchHeartbeat",
+    "WatchInterrupted",
     "Window",
     "WriteWait",
     "Written",

@@ -16,6 +16,8 @@ from memsidecar_client._recall_values import RecallEvent
 from memsidecar_client._remember_stream import AsyncRememberStream
 from memsidecar_client._remember_values import StreamSummary
 from memsidecar_client._sessions import AsyncSession
+from memsidecar_client._watch import AsyncMemoryWatch
+from memsidecar_client._watch_values import WatchEvent
 
 
 class RecallStream(Blocking[AsyncRecallStream], Iterator[RecallEvent]):
@@ -45,6 +47,39 @@ class RecallStream(Blocking[AsyncRecallStream], Iterator[RecallEvent]):
         return event
 
     next_event = blocking(AsyncRecallStream.next_event)
+
+
+class MemoryWatch(Blocking[AsyncMemoryWatch], Iterator[WatchEvent]):
+    """`with` begins the watch, `for` gives what it tells, leaving the block ends it, also from another thread.
+
+    All else is as in AsyncMemoryWatch.
+    """
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._target.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.run(self._target.__aexit__(kind, error, trace))
+
+    def __iter__(self) -> Self:
+        self._target.__aiter__()
+        return self
+
+    def __next__(self) -> WatchEvent:
+        event = self.next_event()
+        if event is None:
+            raise StopIteration
+        return event
+
+    @property
+    def revision(self) -> str:
+        """Where a later watch goes on: the revision of the event that was given last."""
+        return self._target.revision
+
+    next_event = blocking(AsyncMemoryWatch.next_event)
 
 
 class RememberStream(Blocking[AsyncRememberStream]):
@@ -154,6 +189,7 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
     delete_memory = blocking(AsyncMemsidecar.delete_memory)
     undelete_memory = blocking(AsyncMemsidecar.undelete_memory)
     memory_history = opening(AsyncMemsidecar.memory_history, Pages)
+    watch_memories = opening(AsyncMemsidecar.watch_memories, MemoryWatch)
 
     recall = blocking(AsyncMemsidecar.recall)
     feedback = blocking(AsyncMemsidecar.feedback)

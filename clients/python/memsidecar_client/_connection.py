@@ -86,6 +86,10 @@ class Connection:
             )
         return self._stubs
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
     def deadline(self, timeout: float | None) -> float:
         return self._timeout if timeout is None else timeout
 

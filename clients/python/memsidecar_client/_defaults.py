@@ -34,6 +34,14 @@ RECALL_QUEUE_EVENTS = 256
 """More than a recall can send (200 hits, one report a tier, one summary): a slow reader never stalls the server and the
 deadline measures the server alone. It bounds what a server that keeps to no limit can pile up."""
 
+WATCH_QUEUE_EVENTS = 64
+"""Enough to work while the next ones arrive. A reader that is slower than the changes stalls its watch, which holds
+nothing of them at the server."""
+
+WATCH_FIRST_PAUSE = 0.05
+WATCH_LAST_PAUSE = 2.0
+"""Seconds between attempts to go on, doubling: a sidecar that restarts is back within a few."""
+
 SCRATCH_PAGE_SIZE = 1000
 """The largest page the server gives: reading scratch values by key then takes one call."""
 

@@ -19,7 +19,8 @@ from memsidecar_client._memory_mapping import (
 )
 from memsidecar_client._memory_values import Body, Deleted, Filter, Memory, MemoryRevision, Vector, Written
 from memsidecar_client._pages import AsyncPages
-from memsidecar_client.v1 import memory_service_pb2
+from memsidecar_client._watch import AsyncMemoryWatch
+from memsidecar_client.v1 import memory_service_pb2, watch_pb2
 
 
 class MemoryCalls(Connected):
@@ -161,3 +162,27 @@ class MemoryCalls(Connected):
             return [revision_from_proto(revision) for revision in response.revisions], response.next_page_token
 
         return AsyncPages(fetch)
+
+    def watch_memories(
+        self,
+        *,
+        after: str = "",
+        filter: Filter | None = None,  # noqa: A002 - the word of the contract
+        namespace: str | None = None,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncMemoryWatch:
+        """The changes of a scope in their order, each once: of memories that meet the filter before or after them.
+
+        From now on, or after a revision: that of a write, or where an earlier watch ended. Purges are told whatever the
+        filter. That a memory expires is no change, and not told. `timeout` is for the beginning; a watch lasts until
+        it is left. Use it as a context manager and iterate over it.
+        """
+        request = watch_pb2.WatchMemoriesRequest(
+            scope=scope_to_proto(self._scope(namespace, user, agent, session)), filter=filter_to_proto(filter)
+        )
+        if after:
+            request.after.token = after
+        return AsyncMemoryWatch(self._connection, request, timeout)

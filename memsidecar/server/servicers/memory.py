@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,27 +19,26 @@ from memsidecar.server.mapping.question import read_filter
 from memsidecar.server.mapping.values import read_vectors
 from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.ingest import Ingest
+from memsidecar.server.servicers.watching import Watching
 from memsidecar.server.servicers.writes import large_request_of, request_of
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.memories import Memories, Written
-from memsidecar.services.remember import Remember
 from memsidecar.services.turn import Turn
-from memsidecar.v1 import memory_pb2
+from memsidecar.v1 import memory_pb2, watch_pb2
 from memsidecar.v1 import memory_service_pb2 as pb
 
 
 class MemoryServicer:
     def __init__(
         self,
-        remember: Remember,
         memories: Memories,
+        ingest: Ingest,
+        watching: Watching,
         usage_of: UsageOf,
         default_namespace: str,
         now: Callable[[], int],
-        stream_idle: float,
     ) -> None:
-        self._memories, self._usage_of = memories, usage_of
-        self._ingest = Ingest(remember, usage_of, default_namespace, now, stream_idle)
+        self._memories, self._ingest, self._watching, self._usage_of = memories, ingest, watching, usage_of
         self._default_namespace = default_namespace
         self._now = now
 
@@ -157,6 +156,11 @@ class MemoryServicer:
         if count and (count < len(entries) or count == page.size):
             response.next_page_token = page.token(entries[count - 1].revision)
         return response
+
+    def WatchMemories(  # noqa: N802
+        self, request: watch_pb2.WatchMemoriesRequest
+    ) -> AsyncGenerator[watch_pb2.WatchMemoriesResponse, None]:
+        return self._watching(request)
 
     @staticmethod
     def _name(request: Any, field: str) -> tuple[Partition, str]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.diversity import fold_number
 from memsidecar.domain.feedback import Feedback
-from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.meeting import USUAL_STATES
+from memsidecar.domain.memory import Entity, Episode, Memory
 from memsidecar.domain.traits import traits
 from memsidecar.domain.usage import Access, Usage
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
@@ -65,7 +66,7 @@ _CARRIED = ("used", "ignored", "wrong", "usefulness", "accesses", "accessed")
 # Not a matter of the ledger: kept by the access store, and never in a snapshot.
 _ELSEWHERE = frozenset({"accesses", "accessed"})
 # States that a recall returns unless asked otherwise.
-RECALLABLE_STATES = frozenset({State.ACTIVE, State.DISPUTED})
+RECALLABLE_STATES = USUAL_STATES
 
 
 class Strings:

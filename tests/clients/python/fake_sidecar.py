@@ -25,6 +25,7 @@ from memsidecar_client.v1.info_service_pb2_grpc import add_InfoServiceServicer_t
 from memsidecar_client.v1.memory_service_pb2_grpc import add_MemoryServiceServicer_to_server
 from memsidecar_client.v1.recall_service_pb2_grpc import add_RecallServiceServicer_to_server
 from memsidecar_client.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
+from memsidecar_client.v1.watch_pb2 import WatchMemoriesResponse
 
 Answer = Message | Callable[[Any], Message]
 M = TypeVar("M", bound=Message)
@@ -65,6 +66,8 @@ class FakeSidecar:
         self.failures: defaultdict[str, deque[Failure]] = defaultdict(deque)
         self.recall_events: list[recall_service_pb2.RecallResponse] = []
         self.late_recall_events: list[recall_service_pb2.RecallResponse] = []
+        # What the calls of WatchMemories tell, one after the other; then each goes on in silence.
+        self.watches: deque[list[WatchMemoriesResponse | Failure]] = deque()
         # Calls wait here when a test has cleared it: before a unary answer, before the late events of a recall.
         self.go_on = threading.Event()
         self.go_on.set()
@@ -117,6 +120,18 @@ class FakeSidecar:
         yield from self.recall_events
         self.go_on.wait(10)
         yield from self.late_recall_events
+
+    def WatchMemories(self, request: Any, context: Any) -> Iterator[WatchMemoriesResponse]:  # noqa: N802
+        over = threading.Event()
+        self.enter("WatchMemories", request, context)
+        context.add_callback(over.set)
+        for told in self.watches.popleft() if self.watches else []:
+            if not isinstance(told, Failure):
+                yield told
+                continue
+            context.set_trailing_metadata(told.trailing)
+            context.abort(told.code, told.message)
+        over.wait(10)
 
     def StreamRemember(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         received: list[Any] = []

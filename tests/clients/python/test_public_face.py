@@ -28,6 +28,7 @@ RecallEvent RecallResult RecallStream RememberAction RememberStream Rememberable
 ResourceExhausted Role Scope ScoreComponent ScratchEntry ServerInfo Session SessionHandle StreamSummary Tier
 TierDone TierOutcome TierReport ToolCall Unauthenticated Unavailable UnknownBody Vector Violation Window
 WriteWait Written default_target
+AsyncMemoryWatch MemoryChanged MemoryWatch WatchBehind WatchEvent WatchHeartbeat WatchInterrupted
 """
 
 
@@ -77,7 +78,7 @@ def test_every_retried_method_reads_or_carries_a_request_id() -> None:
     }
     for entry in retried:
         method = methods.pop(f"{entry['service']}.{entry['method']}")
-        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet", "BuildContext"))
+        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet", "BuildContext", "Watch"))
         assert reads or "request_id" in method.input_type.fields_by_name, method.name
     assert list(methods) == ["memsidecar.v1.MemoryService.StreamRemember"]
 

@@ -9,6 +9,7 @@ from memsidecar_client import (
     Appended,
     Context,
     Memory,
+    MemoryWatch,
     Memsidecar,
     Message,
     Pages,
@@ -22,6 +23,7 @@ from memsidecar_client import (
     Session,
     SessionHandle,
     StreamSummary,
+    WatchEvent,
     Written,
 )
 
@@ -46,6 +48,10 @@ def every_shape(client: Memsidecar, memory: Memory) -> None:
     with client.recall_stream("tea") as events:
         assert_type(events, RecallStream)
         assert_type(next(events), RecallEvent)
+    with client.watch_memories(after="r") as told:
+        assert_type(told, MemoryWatch)
+        assert_type(next(told), WatchEvent)
+        assert_type(told.next_event(timeout=1.0), WatchEvent | None)
 
     # A wrong argument is an error, not Any: were it none, mypy would report the comment as unused.
     client.remember("tea", usr="ana")  # type: ignore[call-arg]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.domain.fold import Relation, edges_of
-from memsidecar.domain.memory import Entity, Kind, Memory, State
+from memsidecar.domain.meeting import meets
+from memsidecar.domain.memory import Kind, State
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
 from memsidecar.services.resident.filtering import matching
@@ -53,31 +53,6 @@ _scopes = st.builds(
     agent=st.sampled_from(["", "", "a1", "unknown"]),
     session=st.sampled_from(["", "", "s1", "unknown"]),
 )
-
-
-def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
-    """The filter as the API describes it."""
-    discovered = isinstance(memory.body, Entity) and memory.body.discovered
-    about = {e.target for e in edges_of(memory) if e.relation in (Relation.MENTIONS, Relation.ABOUT)}
-    conditions = [
-        memory.state_at(now) in (wanted.states or {State.ACTIVE, State.DISPUTED}),
-        memory.kind in wanted.kinds if wanted.kinds else not discovered,
-        not scope.agent or memory.scope.agent in ("", scope.agent),
-        not scope.session or memory.scope.session == scope.session,
-        about.issuperset(wanted.entities),
-        all(memory.labels.get(key) == value for key, value in wanted.labels.items()),
-        wanted.min_created is None or wanted.min_created <= memory.created_at,
-        wanted.max_created is None or memory.created_at < wanted.max_created,
-        wanted.min_said is None or wanted.min_said <= memory.said_at,
-        wanted.max_said is None or memory.said_at < wanted.max_said,
-        wanted.min_importance is None or memory.importance >= wanted.min_importance,
-        wanted.min_confidence is None or memory.confidence >= wanted.min_confidence,
-        not wanted.sessions or memory.scope.session in wanted.sessions,
-        memory.scope.session not in wanted.exclude_sessions,
-        wanted.valid_at is None or memory.valid_from is None or memory.valid_from <= wanted.valid_at,
-        wanted.valid_at is None or memory.valid_to is None or wanted.valid_at < memory.valid_to,
-    ]
-    return all(conditions)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,0 +1,55 @@
+"""Whether one memory meets a filter: the definition that searching many at once keeps to."""
+
+from __future__ import annotations
+
+from memsidecar.domain.fold import Relation, edges_of
+from memsidecar.domain.memory import Entity, Memory, State
+from memsidecar.domain.recall import Filter
+from memsidecar.domain.scope import Scope
+
+USUAL_STATES = frozenset({State.ACTIVE, State.DISPUTED})
+"""States that meet a filter that names none."""
+
+_ABOUT = (Relation.MENTIONS, Relation.ABOUT)
+
+
+def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
+    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`."""
+    own = memory.scope
+    return (
+        memory.state_at(now) in (wanted.states or USUAL_STATES)
+        and _is_of_kind(memory, wanted)
+        and (not scope.agent or own.agent in ("", scope.agent))
+        and (not scope.session or own.session == scope.session)
+        and (not wanted.sessions or own.session in wanted.sessions)
+        and own.session not in wanted.exclude_sessions
+        and _is_within(memory.created_at, wanted.min_created, wanted.max_created)
+        and _is_within(memory.said_at, wanted.min_said, wanted.max_said)
+        and (wanted.min_importance is None or memory.importance >= wanted.min_importance)
+        and (wanted.min_confidence is None or memory.confidence >= wanted.min_confidence)
+        and (wanted.valid_at is None or _is_valid(memory, wanted.valid_at))
+        and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
+        and _is_about(memory, wanted.entities)
+    )
+
+
+def _is_of_kind(memory: Memory, wanted: Filter) -> bool:
+    if wanted.kinds:
+        return memory.kind in wanted.kinds
+    return not (isinstance(memory.body, Entity) and memory.body.discovered)
+
+
+def _is_within(time: int, start: int | None, end: int | None) -> bool:
+    return (start is None or start <= time) and (end is None or time < end)
+
+
+def _is_valid(memory: Memory, at: int) -> bool:
+    starts, ends = memory.valid_from, memory.valid_to
+    return (starts is None or starts <= at) and (ends is None or at < ends)
+
+
+def _is_about(memory: Memory, entities: tuple[str, ...]) -> bool:
+    if not entities:
+        return True
+    about = {edge.target for edge in edges_of(memory) if edge.relation in _ABOUT}
+    return about.issuperset(entities)
