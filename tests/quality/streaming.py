@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 OUT = Path(__file__).parent / "STREAMING.md"
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # So that nothing but the threshold and the hits of one evaluation bounds what is sent.
-PLENTY: Mapping[str, Any] = {"initial_credit": 1000, "max_total_hits": 1000, "max_total_tokens": 1_000_000}
+PLENTY: Mapping[str, Any] = {"initial_credit": 1000, "max_total_hits": 1000, "max_total_tokens": 262_144}
 # Streams at once: they mostly wait for the next delta.
 AT_ONCE = 16
+TRIES = 5
 
 
 @dataclass(slots=True)
@@ -67,8 +68,6 @@ class Tally:
     """The thresholds that the server has answered with."""
 
     def add(self, gold: set[str], said: Saying, heard: Heard, turns_of: Mapping[str, Sequence[str]]) -> None:
-        if heard.degraded:
-            raise RuntimeError("a source failed or was late; the numbers would say nothing")
         first: dict[str, int] = {}
         for hit in heard.sent:
             right = {turn for name in hit.memories for turn in turns_of.get(name, ())} & gold
@@ -113,11 +112,22 @@ def questions_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in found if one["evidence"] and one.get("answerable", True)]
 
 
-async def measure(target: str, data: Path, folder: Path, start: Mapping[str, Any]) -> dict[Run, Tally]:
+async def whole(stub: GenerationServiceAsyncStub, said: Saying, start: dict[str, Any]) -> Heard:
+    """What a stream in which no source failed or was late sends."""
+    for _ in range(TRIES):
+        heard = await listen(stub, said, start)
+        if not heard.degraded:
+            return heard
+    raise RuntimeError("sources are late; the machine has too much else to do for this to say anything")
+
+
+async def measure(
+    target: str, data: Path, folder: Path, start: Mapping[str, Any], thresholds: Sequence[float], every: int
+) -> dict[Run, Tally]:
     """`start` has fields of GenerationStart that every stream has."""
     turns, found = load(data)
-    questions = questions_of(found)
-    runs = [Run(mode, threshold) for mode in Mode for threshold in (*THRESHOLDS, None)]
+    questions = questions_of(found)[::every]
+    runs = [Run(mode, threshold) for mode in Mode for threshold in (*thresholds, None)]
     tallies = {run: Tally() for run in runs}
     async with AsyncMemsidecar(target) as client:
         await client.ready(60)
@@ -130,7 +140,7 @@ async def measure(target: str, data: Path, folder: Path, start: Mapping[str, Any
             async def one(question: dict[str, Any], run: Run) -> None:
                 said, scope = saying(question, run.mode), {"namespace": question["sample"], "user": USER}
                 async with free:
-                    heard = await listen(stub, said, {"scope": scope, **start, **run.start})
+                    heard = await whole(stub, said, {"scope": scope, **start, **run.start})
                 turns_of = memories[question["sample"]]
                 tallies[run].add(set(question["evidence"]), said, heard, turns_of)
                 hits = [
@@ -206,6 +216,8 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="where the memory is kept between runs; default: it is not")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting other than default")
     parser.add_argument("--min-chars", type=int, default=0, help="of the trigger; default: the server's")
+    parser.add_argument("--thresholds", type=float, nargs="+", default=THRESHOLDS)
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th question")
     arguments = parser.parse_args()
     settings = dict(pair.split("=", 1) for pair in arguments.set)
     start = {"trigger": {"min_chars": arguments.min_chars}}
@@ -218,7 +230,7 @@ def main() -> int:
             folder = root / data.stem
             folder.mkdir(parents=True, exist_ok=True)
             sidecar = stack.enter_context(Sidecar(folder / "data", settings))
-            tallies = asyncio.run(measure(sidecar.target, data, folder, start))
+            tallies = asyncio.run(measure(sidecar.target, data, folder, start, arguments.thresholds, arguments.every))
             sidecar.stop()
             sections.append(table(data.stem.split(".")[0], tallies))
     arguments.out.write_text(INTRODUCTION + "\n\n".join(sections) + "\n", encoding="utf-8")
