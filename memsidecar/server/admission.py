@@ -28,48 +28,39 @@ class Admission:
     """
 
     def __init__(self, max_calls: int, max_streams: int, max_generations: int, max_watches: int) -> None:
-        self._max_calls = max_calls
-        self._max_streams = max_streams
-        self._max_generations = max_generations
-        self._max_watches = max_watches
-        self._calls: set[asyncio.Task[Any] | None] = set()
-        self._watches: set[asyncio.Task[Any] | None] = set()
-        self._streams = 0
-        self._generations = 0
+        self._limits = {
+            Kind.SHORT: (max_calls, "max_concurrent_rpcs"),
+            Kind.STREAM: (max_streams, "max_streams"),
+            Kind.GENERATION: (max_generations, "generation.max_streams"),
+            Kind.WATCH: (max_watches, "max_watches"),
+        }
+        self._calls: dict[Kind, set[asyncio.Task[Any] | None]] = {kind: set() for kind in Kind}
         self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
 
     @property
     def running(self) -> int:
-        return len(self._calls)
+        return sum(map(len, self._calls.values()))
 
     def enter(self, task: asyncio.Task[Any] | None, kind: Kind) -> None:
         """Raises Draining, Overloaded; then `leave` must not be called."""
         if self._draining:
             raise Draining
-        if kind is Kind.WATCH:
-            if len(self._watches) >= self._max_watches:
-                raise Overloaded("max_watches")
-            self._watches.add(task)
-        elif kind is Kind.GENERATION:
-            if self._generations >= self._max_generations:
-                raise Overloaded("generation.max_streams")
-            self._generations += 1
-        elif len(self._calls) - len(self._watches) - self._generations >= self._max_calls:
-            raise Overloaded("max_concurrent_rpcs")
-        elif kind is Kind.STREAM:
-            if self._streams >= self._max_streams:
-                raise Overloaded("max_streams")
-            self._streams += 1
-        self._calls.add(task)
+        if kind in (Kind.SHORT, Kind.STREAM):
+            self._require_room(Kind.SHORT, len(self._calls[Kind.SHORT]) + len(self._calls[Kind.STREAM]))
+        if kind is not Kind.SHORT:
+            self._require_room(kind, len(self._calls[kind]))
+        self._calls[kind].add(task)
+
+    def _require_room(self, kind: Kind, running: int) -> None:
+        most, limit = self._limits[kind]
+        if running >= most:
+            raise Overloaded(limit)
 
     def leave(self, task: asyncio.Task[Any] | None, kind: Kind) -> None:
-        self._streams -= kind is Kind.STREAM
-        self._watches.discard(task)
-        self._generations -= kind is Kind.GENERATION
-        self._calls.discard(task)
-        if not self._calls:
+        self._calls[kind].discard(task)
+        if not self.running:
             self._idle.set()
 
     async def drain(self, grace: float) -> bool:
@@ -77,15 +68,15 @@ class Admission:
         self._draining = True
         return await self.idle(grace)
 
-    def cancel_watches(self) -> None:
-        """End those that do not end by themselves, because their client does not read."""
-        for task in self._watches:
+    def cancel(self, kind: Kind) -> None:
+        """End the calls of a kind that do not end by themselves, because their client does not read."""
+        for task in self._calls[kind]:
             if task is not None:
                 task.cancel()
 
     async def idle(self, within: float) -> bool:
         """Whether all calls have ended, their clean-up included, within so many seconds."""
-        if not self._calls:
+        if not self.running:
             return True
         self._idle.clear()
         try:

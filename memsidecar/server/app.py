@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha import reflection
 
 from memsidecar.domain import limits
 from memsidecar.domain.generation.values import Terms
-from memsidecar.server.admission import Admission
+from memsidecar.server.admission import Admission, Kind
 from memsidecar.server.calls import Calls
 from memsidecar.server.health import HealthServicer
 from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp, is_loopback
@@ -52,7 +52,7 @@ _CLEAN_UP_SECONDS: Final = 2.0
 # Watches end at once, but for those that wait for a client that does not read: they have this long.
 _WATCH_SECONDS: Final = 0.5
 # Of a drain's grace, generations get all but this much, and this part at least: so they end with a status of their own,
-# within it.
+# within it. One whose client does not read takes no status and is cancelled.
 _GENERATIONS_END_BEFORE: Final = 0.5
 _GENERATIONS_SHARE: Final = 0.8
 
@@ -165,10 +165,16 @@ class Server:
         """
         self._health.drain()
         self._services.watch.drain()
-        self._services.recall_during.drain(max(grace - _GENERATIONS_END_BEFORE, grace * _GENERATIONS_SHARE))
-        unread = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._admission.cancel_watches)
+        told = max(grace - _GENERATIONS_END_BEFORE, grace * _GENERATIONS_SHARE)
+        self._services.recall_during.drain(told)
+        loop, cancel = asyncio.get_running_loop(), self._admission.cancel
+        unread = [
+            loop.call_later(_WATCH_SECONDS, cancel, Kind.WATCH),
+            loop.call_later((told + grace) / 2, cancel, Kind.GENERATION),
+        ]
         is_idle = await self._admission.drain(grace)
-        unread.cancel()
+        for timer in unread:
+            timer.cancel()
         if not is_idle:
             _log.warning("%d calls still run after %g s and are cancelled", self._admission.running, grace)
         if self._data is not None:

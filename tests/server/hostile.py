@@ -17,7 +17,13 @@ from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from memsidecar.v1 import info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+from memsidecar.v1 import (
+    generation_service_pb2,
+    info_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
 from tests.server.api import Refusal, taken_apart
 
 MEMORY = "namespaces/home/users/ann/memories/m1"
@@ -73,9 +79,22 @@ _VALID: dict[str, dict[str, Any]] = {
     "DeleteScratchRequest": {"session": SESSION, "keys": ["k"]},
 }
 
+# Of each stream of requests: its events, the first one first.
+_EVENTS: dict[str, dict[str, dict[str, Any]]] = {
+    "StreamRemember": {"start": {"scope": {"user": "ann"}}, "items": {"items": [{"text": "t"}]}},
+    "RecallDuring": {
+        "start": {"scope": {"user": "ann"}},
+        "text": {"seq": 1, "text": "t"},
+        "credit": {"hits": 1},
+        "rewind": {"seq": 0},
+        "feedback": {"memory": MEMORY, "kind": 1},
+        "finish": {"outcome": 1},
+    },
+}
+
 # Fields whose strings name memories of the request's own partition.
 _REFERENCES = re.compile(
-    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory)$"
+    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory|^feedback\.memory|known_memories)$"
 )
 # Fields that a caller may fill with anything of their type: the server says them, and does not read them. In an update
 # that holds for whatever the mask (here: what is set) does not name.
@@ -104,7 +123,13 @@ class Case:
 
 
 def methods() -> Iterator[MethodDescriptor]:
-    for module in (memory_service_pb2, recall_service_pb2, session_service_pb2, info_service_pb2):
+    for module in (
+        memory_service_pb2,
+        recall_service_pb2,
+        generation_service_pb2,
+        session_service_pb2,
+        info_service_pb2,
+    ):
         for service in module.DESCRIPTOR.services_by_name.values():
             yield from service.methods
 
@@ -118,14 +143,14 @@ def valid(descriptor: Any) -> Any:
 
 
 def cases(method: MethodDescriptor) -> Iterator[Case]:
-    """Every bad value for every field of the method's request. Of a stream: of a start and of a chunk."""
+    """Every bad value for every field of the method's request. Of a stream: of each of its events."""
     full = f"/{method.containing_service.full_name}/{method.name}"
     if method.client_streaming:
-        for name, message in (
-            ("start", _made(memory_service_pb2.StreamRememberStart, scope={"user": "ann"})),
-            ("items", _made(memory_service_pb2.StreamRememberItems, items=[{"text": "t"}])),
-        ):
-            for path, kind, refuse, data in _walk(message, (), memory_service_pb2.StreamRememberRequest(), name):
+        wrapper = GetMessageClass(method.input_type)()
+        for name, fields in _EVENTS[method.name].items():
+            event: Any = wrapper.DESCRIPTOR.fields_by_name[name].message_type
+            message = GetMessageClass(event)(**fields)
+            for path, kind, refuse, data in _walk(message, (), wrapper, name):
                 yield Case(full, path, kind, refuse, data, method)
         return
     for path, kind, refuse, data in _walk(valid(method.input_type), (), None, ""):
@@ -326,6 +351,15 @@ async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
     output: Any = GetMessageClass(case.descriptor.output_type).FromString
     call: Any
     try:
+        if case.descriptor.client_streaming and case.descriptor.server_streaming:
+            call = channel.stream_stream(case.method, None, output)()
+            with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                async for message in _stream(case):
+                    await call.write(message)
+                await call.done_writing()
+            while await call.read() is not grpc.aio.EOF:
+                pass
+            return Answer(None)
         if case.descriptor.client_streaming:
             call = channel.stream_unary(case.method, None, output)()
             # The server may refuse before it has everything: its reason comes with the answer, not from `write`.
@@ -353,7 +387,11 @@ async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
 
 
 async def _stream(case: Case) -> AsyncIterator[bytes]:
-    if case.field.startswith("items"):
-        yield _made(memory_service_pb2.StreamRememberRequest, start={"scope": {"user": "ann"}}).SerializeToString()
+    """The case among events that are well."""
+    request: Any = GetMessageClass(case.descriptor.input_type)
+    (first, fields), *_ = _EVENTS[case.descriptor.name].items()
+    if not case.field.startswith(first):
+        yield request(**{first: fields}).SerializeToString()
     yield case.data
-    yield _made(memory_service_pb2.StreamRememberRequest, finish={}).SerializeToString()
+    if not case.field.startswith("finish"):
+        yield request(finish={}).SerializeToString()

@@ -42,7 +42,7 @@ class Live:
     services: Services
     recall_during: RecallDuring
     sessions: Sessions
-    tokenizer: QuicktokTokenizer
+    keep: KeepExchange
 
 
 @asynccontextmanager
@@ -86,10 +86,11 @@ async def live(
         sessions,
         FakeInfo(),
         FakeHealth(World()),
+        stack.watch,
         clock.now,
     )
     try:
-        yield Live(stack, services, recall_during, sessions, tokenizer)
+        yield Live(stack, services, recall_during, sessions, parts.keep)
     finally:
         if own is not None:
             await own.close()
@@ -146,18 +147,19 @@ class Talk:
     async def flush(self) -> pb.Watermark:
         """Wait until all that was written has been considered."""
         await self.say(flush={})
-        while (mark := (await self.until("watermark")).watermark).seq < self.last_seq:
-            pass
-        return mark
+        while True:
+            mark: pb.Watermark = (await self.until("watermark")).watermark
+            if mark.seq >= self.last_seq:
+                return mark
 
     async def finish(self, **how: Any) -> pb.GenerationFinished:
         """Everything up to the end, which must be a good one."""
         await self.say(finish=how)
         return await self.rest()
 
-    async def until(self, event: str) -> pb.RecallDuringResponse:
+    async def until(self, event: str) -> Any:
         while True:
-            response = await self.call.read()
+            response: Any = await self.call.read()
             if response is grpc.aio.EOF:
                 await self.call.code()
                 raise AssertionError(f"the stream ended without {event}")
@@ -166,7 +168,7 @@ class Talk:
                 return response
 
     async def rest(self) -> pb.GenerationFinished:
-        finished = (await self.until("finished")).finished
+        finished: pb.GenerationFinished = (await self.until("finished")).finished
         assert await self.call.read() is grpc.aio.EOF
         assert await self.call.code() is grpc.StatusCode.OK
         return finished
@@ -176,7 +178,7 @@ class Talk:
         return [each.hit.hit.text for each in self.heard if each.HasField("hit")]
 
     def all(self, event: str) -> Sequence[Any]:
-        return [getattr(each, event) for each in self.heard if each.HasField(event)]
+        return [getattr(each, event) for each in self.heard if each.WhichOneof("event") == event]
 
 
 async def nothing_left(live: Live) -> None:

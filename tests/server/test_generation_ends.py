@@ -341,7 +341,7 @@ async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
         await write(15)
         after = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-        assert after - before < 40 * 20_000
+        assert after - before < 15 * 20_000
         for talk in talks:
             talk.call.cancel()
         await nothing_left(alive)
@@ -384,14 +384,8 @@ async def test_recall_that_is_given_up_stops_the_embedder(
     (tmp_path / "data").mkdir()
     embedder = StoppableEmbedder()
     async with live(tmp_path / "data", embedder) as alive, served(settings, alive.services) as (_, line):
-        scope = {"namespace": "acme", "user": "ann"}
-        request = {"scope": scope, "query": {"text": "grey cat"}}
-        stub = Api(line).recall
-        call = (
-            stub.Recall(pb.RecallRequest(**request))
-            if method == "Recall"
-            else stub.RecallOnce(pb.RecallOnceRequest(**request))
-        )
+        request = getattr(pb, f"{method}Request")(scope={"user": "ann"}, query={"text": "grey cat"})
+        call = getattr(Api(line).recall, method)(request)
         waiting = asyncio.ensure_future(call.read() if method == "Recall" else call)
         await embedder.entered.wait()
         call.cancel()

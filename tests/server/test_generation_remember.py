@@ -1,0 +1,156 @@
+"""Recall during generation: what finish keeps, in the session and in long-term memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from memsidecar.domain.draft import Request
+from memsidecar.domain.errors import StoreFull
+from memsidecar.domain.generation.values import Exchange, GenerationOutcome
+from memsidecar.domain.memory import Episode, Memory
+from memsidecar.domain.memory import Outcome as HowItEnded
+from memsidecar.domain.recall import Filter
+from memsidecar.domain.session import Role
+from memsidecar.ports.sessions import SessionKey
+from memsidecar.server.app import ServerSettings
+from memsidecar.v1 import generation_service_pb2 as pb
+from tests.doubles.hash_embedder import HashEmbedder
+from tests.server.live import Live, Talk, live, served
+from tests.server.test_generation_ends import end_of
+from tests.services.stack import ANN, said
+from tests.session_servers import RunningServer
+
+KEY = SessionKey(ANN.partition, "chat")
+SESSION = "namespaces/acme/users/ann/sessions/chat"
+PROMPT, ANSWER = "What may Robert eat?", ("Anything but peanuts. ", "He has been ill before.")
+
+
+@pytest.fixture
+async def alive(tmp_path: Path, session_server: RunningServer) -> AsyncIterator[Live]:
+    (tmp_path / "data").mkdir()
+    async with live(tmp_path / "data", HashEmbedder(), session_server.url) as made:
+        await made.sessions.create(ANN, "chat", {}, None, None, Request())
+        yield made
+        await made.sessions.delete(KEY, Request())
+
+
+@pytest.fixture
+async def line(alive: Live, settings: ServerSettings) -> AsyncIterator[grpc.aio.Channel]:
+    async with served(settings, alive.services) as (_, opened):
+        yield opened
+
+
+async def spoken(line: grpc.aio.Channel, **start: Any) -> Talk:
+    talk = await Talk.open(line, prompt=PROMPT, **start)
+    await talk.write("thinking of nuts", source=pb.TEXT_SOURCE_REASONING)
+    await talk.write(ANSWER[0])
+    await talk.write("{result: none}", source=pb.TEXT_SOURCE_TOOL)
+    await talk.write(ANSWER[1])
+    return talk
+
+
+async def memories(alive: Live) -> list[Memory]:
+    page = await alive.stack.memories.list(ANN, Filter(), False, None, 100)
+    return [memory for memory in page.memories if isinstance(memory.body, Episode)]
+
+
+async def messages(alive: Live) -> list[tuple[Role, str]]:
+    return [(message.role, message.text) for message in await alive.sessions.messages(KEY, 0, 100)]
+
+
+async def test_finish_hands_prompt_and_answer_to_session_and_memory(alive: Live, line: grpc.aio.Channel) -> None:
+    talk = await spoken(line, session=SESSION)
+    finished = await talk.finish(outcome=pb.GENERATION_OUTCOME_COMPLETED, remember=True)
+    assert await messages(alive) == [(Role.USER, PROMPT), (Role.ASSISTANT, "".join(ANSWER))]
+    [memory] = await memories(alive)
+    assert memory.text == f"User: {PROMPT}\nAssistant: {''.join(ANSWER)}"
+    assert memory.scope.session == "chat"
+    assert list(finished.remembered_memories) == [f"namespaces/acme/users/ann/memories/{memory.id}"]
+    assert finished.revision.token
+    recalled = await alive.stack.recall(ANN, "What may Robert eat?")
+    assert recalled.hits[0].memory.id == memory.id
+
+
+async def test_finish_without_remember_keeps_nothing(alive: Live, line: grpc.aio.Channel) -> None:
+    finished = await (await spoken(line, session=SESSION)).finish(outcome=1)
+    assert not finished.remembered_memories
+    assert await messages(alive) == []
+    assert await memories(alive) == []
+
+
+async def test_without_a_session_it_is_remembered_all_the_same(alive: Live, line: grpc.aio.Channel) -> None:
+    await (await spoken(line)).finish(outcome=pb.GENERATION_OUTCOME_STOPPED, remember=True)
+    [memory] = await memories(alive)
+    assert isinstance(memory.body, Episode)
+    assert memory.body.outcome is HowItEnded.PARTIAL
+    assert await messages(alive) == []
+
+
+async def test_silence_is_not_remembered(alive: Live, line: grpc.aio.Channel) -> None:
+    talk = await Talk.open(line, session=SESSION)
+    await talk.write(" \n")
+    assert not (await talk.finish(remember=True)).remembered_memories
+    assert await memories(alive) == []
+
+
+async def test_same_generation_again_is_kept_once(alive: Live, line: grpc.aio.Channel) -> None:
+    once = await (await spoken(line, session=SESSION, generation_id="g1")).finish(remember=True)
+    again = await (await spoken(line, session=SESSION, generation_id="g1")).finish(remember=True)
+    assert list(again.remembered_memories) == list(once.remembered_memories)
+    assert len(await messages(alive)) == 2
+    assert len(await memories(alive)) == 1
+
+
+async def test_retry_completes_what_an_earlier_try_has_begun(alive: Live, line: grpc.aio.Channel) -> None:
+    alive.stack.ledger.failure = StoreFull("ledger")
+    talk = await spoken(line, session=SESSION, generation_id="g1")
+    await talk.say(finish={"remember": True})
+    assert (await end_of(talk)).reason == "STORE_FULL"
+    alive.stack.ledger.failure = None
+    finished = await (await spoken(line, session=SESSION, generation_id="g1")).finish(remember=True)
+    assert len(finished.remembered_memories) == 1
+    assert len(await messages(alive)) == 2
+    assert len(await memories(alive)) == 1
+
+
+async def test_session_that_has_ended_or_is_not_there_is_refused_at_the_start(
+    alive: Live, line: grpc.aio.Channel
+) -> None:
+    assert (await end_of(await Talk.open(line, session=f"{SESSION}x"))).reason == "RESOURCE_NOT_FOUND"
+    await alive.sessions.end(KEY, Request())
+    assert (await end_of(await Talk.open(line, session=SESSION))).reason == "SESSION_ENDED"
+
+
+async def test_session_that_ends_meanwhile_keeps_the_exchange_from_being_half_kept(
+    alive: Live, line: grpc.aio.Channel
+) -> None:
+    talk = await spoken(line, session=SESSION)
+    await alive.sessions.end(KEY, Request())
+    await talk.say(finish={"remember": True})
+    assert (await end_of(talk)).reason == "SESSION_ENDED"
+    assert await memories(alive) == []
+
+
+async def test_memories_of_the_session_are_not_sent_to_it(alive: Live, line: grpc.aio.Channel) -> None:
+    mine, before = "Peanuts make Robert ill within minutes.", "Our old boat sank near the lighthouse."
+    await alive.stack.remember(ANN, said(mine, session="chat"), said(before, session="before"))
+    talk = await Talk.open(line, session=SESSION)
+    for text in (mine, before):
+        await talk.write(text)
+        await talk.flush()
+    assert talk.texts() == [f"Ann: {before}"]
+    await talk.finish()
+
+
+async def test_answer_longer_than_a_memory_is_kept_in_parts(alive: Live) -> None:
+    answer = "长" * 300_000
+    kept = await alive.keep(ANN, "chat", "g", Exchange("", answer, ""), GenerationOutcome.COMPLETED, 0)
+    assert kept is not None
+    assert len(kept.memories) == 2
+    assert "".join(text for _, text in await messages(alive)) == answer
+    assert "".join(memory.text for memory in await memories(alive)) == answer

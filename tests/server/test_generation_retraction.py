@@ -1,0 +1,179 @@
+"""Recall during generation: what was sent is taken back when it stops being true, whoever makes it so."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+
+from memsidecar.domain.draft import Draft
+from memsidecar.domain.memory import Fact, Memory
+from memsidecar.server.app import ServerSettings
+from memsidecar.v1 import generation_service_pb2 as pb
+from memsidecar.v1 import memory_pb2, memory_service_pb2
+from tests.server.api import Api
+from tests.server.live import Live, Talk
+from tests.services.stack import ANN, TEAM, stored
+
+OLD, NEW = "Peanuts make Robert ill within minutes.", "Almonds make Robert ill within minutes."
+OTHER = "Our old boat sank near the lighthouse."
+
+
+@pytest.fixture
+async def another(line: grpc.aio.Channel, settings: ServerSettings) -> AsyncIterator[Api]:
+    """Another client of the same server."""
+    async with grpc.aio.insecure_channel(
+        f"unix:{settings.socket}", options=(("grpc.use_local_subchannel_pool", 1),)
+    ) as own:
+        yield Api(own)
+
+
+async def sent(alive: Live, line: grpc.aio.Channel, *more: str, **start: Any) -> tuple[Talk, Memory]:
+    """A stream that was sent the memory OLD."""
+    memory = stored(await alive.stack.remember(ANN, OLD, *more))[0]
+    talk = await Talk.open(line, **start)
+    await talk.write(OLD)
+    await talk.until("hit")
+    return talk, memory
+
+
+def name(memory: Memory) -> str:
+    return f"{memory.scope.partition.name}/memories/{memory.id}"
+
+
+def update(memory: Memory, **fields: Any) -> memory_service_pb2.UpdateMemoryRequest:
+    return memory_service_pb2.UpdateMemoryRequest(memory=memory_pb2.Memory(name=name(memory), **fields))
+
+
+async def test_update_takes_back_the_old_text_with_the_new_one_within_a_tenth_of_a_second(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    talk, memory = await sent(alive, line)
+    await another.memory.UpdateMemory(update(memory, fact={"statement": NEW}))
+    written = time.monotonic()
+    retracted = (await talk.until("retracted")).retracted
+    assert time.monotonic() - written < 0.1
+    assert retracted.memory == retracted.successor.name == name(memory)
+    assert retracted.reason == pb.RETRACTION_REASON_UPDATED
+    assert retracted.successor.fact.statement == NEW
+    await talk.write(NEW)
+    assert (await talk.until("hit")).hit.hit.text == NEW
+    finished = await talk.finish()
+    assert (finished.hits_sent, finished.retracted) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("purge", "reason"), [(False, pb.RETRACTION_REASON_DELETED), (True, pb.RETRACTION_REASON_PURGED)]
+)
+async def test_delete_takes_back_and_nothing_takes_its_place(
+    alive: Live, line: grpc.aio.Channel, another: Api, purge: bool, reason: int
+) -> None:
+    talk, memory = await sent(alive, line)
+    await another.memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name(memory), purge=purge))
+    retracted = (await talk.until("retracted")).retracted
+    assert (retracted.memory, retracted.reason) == (name(memory), reason)
+    assert not retracted.HasField("successor")
+    await talk.write(OLD)
+    await talk.flush()
+    assert (await talk.finish()).hits_sent == 1
+
+
+async def test_memory_that_expires_is_taken_back_when_it_does(alive: Live, line: grpc.aio.Channel) -> None:
+    until = alive.stack.clock.now() + 400_000
+    await alive.stack.remember(ANN, Draft(Fact(OLD), expires_at=until))
+    talk = await Talk.open(line)
+    await talk.write(OLD)
+    await talk.until("hit")
+    retracted = (await talk.until("retracted")).retracted
+    assert retracted.reason == pb.RETRACTION_REASON_EXPIRED
+    assert 0 <= alive.stack.clock.now() - until < 100_000
+    await talk.finish()
+
+
+async def test_memory_whose_expiry_is_put_off_stays(alive: Live, line: grpc.aio.Channel, another: Api) -> None:
+    now = alive.stack.clock.now()
+    memory = stored(await alive.stack.remember(ANN, Draft(Fact(OLD), expires_at=now + 300_000)))[0]
+    talk = await Talk.open(line)
+    await talk.write(OLD)
+    await talk.until("hit")
+    later = {"seconds": (now + 60_000_000) // 1_000_000}
+    await another.memory.UpdateMemory(update(memory, expire_time=later))
+    await asyncio.sleep(0.4)
+    assert (await talk.finish()).retracted == 0
+
+
+async def test_what_says_the_same_as_before_is_not_taken_back(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    talk, memory = await sent(alive, line)
+    await another.memory.UpdateMemory(update(memory, importance=0.9, labels={"a": "b"}))
+    await alive.stack.remember(ANN, OLD, OTHER)
+    assert (await talk.finish()).retracted == 0
+
+
+async def test_memory_that_waits_for_credit_is_dropped_when_it_stops_being_true(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    memory = stored(await alive.stack.remember(ANN, OLD))[0]
+    talk = await Talk.open(line, initial_credit=0)
+    await talk.write(OLD)
+    assert (await talk.flush()).withheld_hits == 1
+    await another.memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name(memory)))
+    await talk.say(credit={"hits": 5})
+    finished = await talk.finish()
+    assert (finished.hits_sent, finished.retracted) == (0, 0)
+
+
+async def test_retraction_needs_no_credit_and_reaches_every_stream(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    first, memory = await sent(alive, line, initial_credit=1)
+    second, _ = await sent(alive, line, initial_credit=1)
+    await another.memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name(memory)))
+    for talk in (first, second):
+        assert (await talk.until("retracted")).retracted.memory == name(memory)
+        await talk.finish()
+
+
+async def test_shared_memory_is_taken_back_when_anybody_of_the_namespace_changes_it(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    memory = stored(await alive.stack.remember(TEAM, OLD))[0]
+    talk = await Talk.open(line, options={"include_shared": True})
+    await talk.write(OLD)
+    await talk.until("hit")
+    await another.memory.UpdateMemory(update(memory, fact={"statement": NEW}))
+    retracted = (await talk.until("retracted")).retracted
+    assert retracted.successor.name == name(memory) == f"namespaces/acme/memories/{memory.id}"
+    await talk.finish()
+
+
+async def test_memory_is_taken_back_although_its_partition_had_left_memory(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    talk, memory = await sent(alive, line)
+    loaded = alive.stack.residency.peek(ANN.partition)
+    assert loaded is not None
+    loaded.leaving = True
+    await alive.stack.residency._unload(loaded)
+    assert alive.stack.residency.peek(ANN.partition) is None
+    await another.memory.UpdateMemory(update(memory, fact={"statement": NEW}))
+    assert (await talk.until("retracted")).retracted.successor.fact.statement == NEW
+    await talk.finish()
+
+
+async def test_commit_that_was_not_told_is_noticed_with_the_next(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    talk, memory = await sent(alive, line)
+    notice = alive.stack.changes.notice
+    alive.stack.changes.notice = lambda resident, entries: None  # type: ignore[method-assign]
+    await another.memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name(memory)))
+    alive.stack.changes.notice = notice  # type: ignore[method-assign]
+    await alive.stack.remember(ANN, OTHER)
+    assert (await talk.until("retracted")).retracted.reason == pb.RETRACTION_REASON_DELETED
+    await talk.finish()
