@@ -13,7 +13,8 @@ from memsidecar.domain.errors import Draining, InvalidField, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.feedback import Verdict
 from memsidecar.domain.feedback_rules import Judged
-from memsidecar.domain.generation.machine import Generation
+from memsidecar.domain.generation.machine import MAX_CONTEXT, Generation
+from memsidecar.domain.generation.sentences import sentence_before
 from memsidecar.domain.generation.values import (
     Backoff,
     Candidate,
@@ -247,7 +248,10 @@ class Following:
         terms = self.opening.terms
         further = min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
         question = replace(
-            self.opening.question, text=_asked(evaluation), max_hits=terms.max_hits + further, soft_deadline=PATIENCE
+            self.opening.question,
+            text=_asked(evaluation, self.opening.terms.prompt),
+            max_hits=terms.max_hits + further,
+            soft_deadline=PATIENCE,
         )
         found: Sequence[Candidate] | None = ()
         degraded = False
@@ -293,9 +297,15 @@ class Following:
         return self._parts.clock.monotonic()
 
 
-def _asked(evaluation: Evaluation) -> str:
+def _asked(evaluation: Evaluation, prompt: str) -> str:
     """What an evaluation searches for: the new text, with names and words from before it where it leans on them ("she
-    keeps it there"). All of what is before would find again what it has found."""
+    keeps it there"). All of what is before would find again what it has found.
+
+    The first sentence is searched for with what was asked last: "7 May" is an answer, and says nothing without its
+    question. That halves the noise and costs no evidence in time (tests/quality/STREAMING.md).
+    """
+    if prompt and not evaluation.is_prompt and not evaluation.span_start:
+        return f"{prompt[sentence_before(prompt, len(prompt), MAX_CONTEXT) :]}\n{evaluation.text}"
     new = evaluation.new_text
     before = evaluation.text[: len(evaluation.text) - len(new)]
     return rewrite(new, (Message(Role.USER, before),)) if before else new

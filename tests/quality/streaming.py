@@ -4,8 +4,9 @@
 
 Brings in the turns as `python -m tests.quality` does, then feeds the answer of every question to RecallDuring of the
 real process as a model would write it, with and without the question as prompt, once for each threshold of
-`min_confidence` and once with all that the server settles on by default. Writes the table, and beside the memory every
-hit that was sent. Questions that have no answer in the turns are left out.
+`min_confidence`, and with the default one for some values of the trigger's `min_chars` and once with all that the
+server settles on by default. Writes the table, and beside the memory every hit that was sent. Questions that have no
+answer in the turns are left out.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 OUT = Path(__file__).parent / "STREAMING.md"
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+MIN_CHARS = (20, 40, 80)
 # So that nothing but the threshold and the hits of one evaluation bounds what is sent.
 PLENTY: Mapping[str, Any] = {"initial_credit": 1000, "max_total_hits": 1000, "max_total_tokens": 262_144}
 # Streams at once: they mostly wait for the next delta.
@@ -98,14 +100,17 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A threshold; None: all as the server settles it."""
+    """What is not as the server settles it. Limits are as it does only when nothing else is given."""
 
     mode: Mode
-    threshold: float | None
+    threshold: float | None = None
+    min_chars: int | None = None
 
     @property
     def start(self) -> dict[str, Any]:
-        return {} if self.threshold is None else {"min_confidence": self.threshold, **PLENTY}
+        if self.threshold is not None:
+            return {"min_confidence": self.threshold, **PLENTY}
+        return {} if self.min_chars is None else {"trigger": {"min_chars": self.min_chars}, **PLENTY}
 
 
 def questions_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -121,13 +126,16 @@ async def whole(stub: GenerationServiceAsyncStub, said: Saying, start: dict[str,
     raise RuntimeError("sources are late; the machine has too much else to do for this to say anything")
 
 
-async def measure(
-    target: str, data: Path, folder: Path, start: Mapping[str, Any], thresholds: Sequence[float], every: int
-) -> dict[Run, Tally]:
-    """`start` has fields of GenerationStart that every stream has."""
+def runs_of(thresholds: Sequence[float]) -> Iterator[Run]:
+    for mode in Mode:
+        yield from (Run(mode, threshold) for threshold in thresholds)
+        yield from (Run(mode, min_chars=number) for number in MIN_CHARS)
+        yield Run(mode)
+
+
+async def measure(target: str, data: Path, folder: Path, runs: Sequence[Run], every: int) -> dict[Run, Tally]:
     turns, found = load(data)
     questions = questions_of(found)[::every]
-    runs = [Run(mode, threshold) for mode in Mode for threshold in (*thresholds, None)]
     tallies = {run: Tally() for run in runs}
     async with AsyncMemsidecar(target) as client:
         await client.ready(60)
@@ -140,15 +148,15 @@ async def measure(
             async def one(question: dict[str, Any], run: Run) -> None:
                 said, scope = saying(question, run.mode), {"namespace": question["sample"], "user": USER}
                 async with free:
-                    heard = await whole(stub, said, {"scope": scope, **start, **run.start})
+                    heard = await whole(stub, said, {"scope": scope, **run.start})
                 turns_of = memories[question["sample"]]
                 tallies[run].add(set(question["evidence"]), said, heard, turns_of)
                 hits = [
                     [[t for name in hit.memories for t in turns_of.get(name, ())], hit.confidence, hit.score, hit.seq]
                     for hit in heard.sent
                 ]
-                row = {"id": question["id"], "mode": run.mode.name, "threshold": run.threshold, "hits": hits}
-                rows.write(json.dumps(row) + "\n")
+                row = {"id": question["id"], "mode": run.mode.name, "threshold": run.threshold}
+                rows.write(json.dumps({**row, "min_chars": run.min_chars, "hits": hits}) + "\n")
                 bar.update()
 
             with tqdm(total=len(questions) * len(runs), desc=data.stem, unit="stream", disable=None) as bar:
@@ -160,29 +168,33 @@ async def measure(
 
 
 COLUMNS = (
-    "min_confidence", "evidence before the answer begins", "evidence in time", "evidence at all", "answers served in time",
+    "before the answer begins", "in time", "in all", "answers served in time",
     "sent an answer", "noise an answer", "noise of all sent", "evaluations an answer",
 )  # fmt: skip
 
 
 def table(name: str, tallies: Mapping[Run, Tally]) -> str:
-    whole = next(iter(tallies.values()))
+    first = next(iter(tallies.values()))
+    evaluations = sum(tally.evaluations for tally in tallies.values())
     coalesced = sum(tally.coalesced for tally in tallies.values())
-    text = [f"## {name}", "", f"{whole.answers} answers that need {whole.evidence} turns; {coalesced} of "
-            f"{sum(tally.evaluations for tally in tallies.values())} evaluations answered more than one trigger."]  # fmt: skip
+    text = [f"## {name}", "", f"{first.answers} answers that need {first.evidence} turns; of {evaluations} evaluations "
+            f"in all {coalesced} answered one trigger more."]  # fmt: skip
     for mode in Mode:
-        text += ["", f"### {mode.value}", "", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+        text += ["", f"### {mode.value}", "", f"| min_confidence | {' | '.join(COLUMNS)} |"]
+        text.append(f"|---|{'---|' * len(COLUMNS)}")
         for run, tally in tallies.items():
             if run.mode is mode:
-                text.append(f"| {_threshold(run, tally)} | {' | '.join(tally.cells())} |")
+                text.append(f"| {_name(run, tally)} | {' | '.join(tally.cells())} |")
     return "\n".join(text)
 
 
-def _threshold(run: Run, tally: Tally) -> str:
-    if run.threshold is not None:
-        return f"{run.threshold:.1f}"
+def _name(run: Run, tally: Tally) -> str:
     (settled,) = tally.settled
-    return f"{settled:g}, default limits ({tally.withheld} withheld)"
+    if run.threshold is not None:
+        return f"{settled:g}"
+    if run.min_chars is not None:
+        return f"{settled:g}, min_chars {run.min_chars}"
+    return f"{settled:g}, all as by default ({tally.withheld} withheld)"
 
 
 def _percent(part: int, whole: int) -> str:
@@ -192,19 +204,20 @@ def _percent(part: int, whole: int) -> str:
 INTRODUCTION = f"""# What recall during generation is worth
 
 Written by `make quality-stream DATA="FILE..."`: the answer of each question of a data set is fed to RecallDuring of the
-real process, {WORDS} words (or {WORDS} pairs of Chinese characters) a delta, {1 / PACE:.0f} deltas a second, with the default trigger and
-5 hits an evaluation. Every row is runs of its own; credit and limits are out of the way but in the last row, where all
-is as the server settles it.
+real process, {WORDS} words (or {WORDS} pairs of Chinese characters) a delta, {1 / PACE:.0f} deltas a second, 5 hits an
+evaluation. Every row is runs of its own. The first rows are the curve of `min_confidence`, with the default trigger;
+then come the default `min_confidence` with other values of the trigger's `min_chars`, and a row in which all is as the
+server settles it. Credit and limits are out of the way in all rows but that last one.
 
-- **Evidence** is the turns that the data set names as needed for the answer. It is **in time** when the delta that
-  brought it up is before the last delta of the answer, and **before the answer begins** when that is before its first
-  one (0 is the prompt). The rest comes when the sentence has ended. Times are deltas, so they do not depend on the
-  machine: the next delta waits for the evaluation that one has started.
-- An answer is **served in time** when at least one turn of its evidence is in time.
-- **Noise** is every hit sent that is none of the evidence. Data sets name one or two turns, not all that help, so this is
-  an upper bound: of a best hit and four others, four are noise.
-- A dialogue without an answer is fed with its last line as the answer, and the lines before it as the question. What it
-  needs is needed for the reply to that line, so all evidence is in time for it.
+- **Evidence** is the turns that the data set names as needed for the answer. It comes **in time** when the delta that
+  brought it up stands before the last delta of the answer, and **before the answer begins** when that stands before the
+  answer's first delta (or is the prompt); the rest comes with the sentence's end. Time is counted in deltas, so it does
+  not depend on the machine: the next delta waits for the evaluation that one has started.
+- An answer is **served in time** when at least one turn of its evidence comes in time.
+- **Noise** is every hit sent that is none of the evidence. It is an upper bound: the sets name one or two turns, not
+  all that help.
+- A dialogue without an answer is fed with its last line as the answer, and the lines before it as the question. The
+  reply needs the memories, so **in all** is what counts there.
 
 """
 
@@ -215,12 +228,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--keep", type=Path, help="where the memory is kept between runs; default: it is not")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting other than default")
-    parser.add_argument("--min-chars", type=int, default=0, help="of the trigger; default: the server's")
     parser.add_argument("--thresholds", type=float, nargs="+", default=THRESHOLDS)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th question")
     arguments = parser.parse_args()
     settings = dict(pair.split("=", 1) for pair in arguments.set)
-    start = {"trigger": {"min_chars": arguments.min_chars}}
+    runs = [*runs_of(arguments.thresholds)]
     sections = []
     with ExitStack() as stack:
         root = arguments.keep or Path(stack.enter_context(TemporaryDirectory()))
@@ -230,7 +242,7 @@ def main() -> int:
             folder = root / data.stem
             folder.mkdir(parents=True, exist_ok=True)
             sidecar = stack.enter_context(Sidecar(folder / "data", settings))
-            tallies = asyncio.run(measure(sidecar.target, data, folder, start, arguments.thresholds, arguments.every))
+            tallies = asyncio.run(measure(sidecar.target, data, folder, runs, arguments.every))
             sidecar.stop()
             sections.append(table(data.stem.split(".")[0], tallies))
     arguments.out.write_text(INTRODUCTION + "\n\n".join(sections) + "\n", encoding="utf-8")
