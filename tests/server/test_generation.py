@@ -86,6 +86,20 @@ async def test_prompt_is_recalled_on_before_the_first_delta(alive: Live, line: g
     await talk.finish()
 
 
+async def test_first_sentence_is_an_answer_to_the_prompt(alive: Live, line: grpc.aio.Channel) -> None:
+    await alive.stack.remember(ANN, *TOPICS)
+    alone = await Talk.open(line)
+    await told(alone, "In October.")
+    assert alone.texts() == [TOPICS[1]]
+    await alone.finish()
+    talk = await Talk.open(line, prompt="When does grandmother take the violin out of its walnut case?")
+    await told(talk, "In October.")
+    assert talk.texts() == [TOPICS[2]]
+    await told(talk, " The mortgage on Elm Street is paid off in October.")
+    assert talk.texts() == [TOPICS[2], TOPICS[1]]
+    await talk.finish()
+
+
 async def test_twenty_deltas_and_finish_at_once_end_well_wherever_evaluation_is(
     alive: Live, line: grpc.aio.Channel
 ) -> None:
