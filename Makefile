@@ -12,7 +12,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types architecture test demo bench bench-compare bench-scale \
-	quality quality-ablation quality-precision quality-stream quality-times crash \
+	quality quality-ablation quality-precision quality-stream quality-times soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
@@ -96,6 +96,9 @@ quality-stream: $(SETUP) ## What arrives in time during generation, and what is 
 quality-ablation: $(SETUP) ## What each step of the ranking is worth: make quality-ablation DATA="file.jsonl ..."
 	@[ -n "$(DATA)" ] || { echo 'usage: make quality-ablation DATA="file.jsonl ..."' >&2; exit 2; }
 	@$(PY) -m tests.quality.ablation $(DATA) $(ARGS)
+
+soak: $(SETUP) ## Use a sidecar hard for ten minutes, with restarts, and check it (ARGS='--minutes 60')
+	@$(PY) -m tests.soak $(ARGS)
 
 crash: $(SETUP) ## Kill the process at random moments and look for lost writes (ROUNDS=200)
 	@CRASH_ROUNDS=$(or $(ROUNDS),200) $(PYTEST) -s --timeout 7200 tests/crash

@@ -132,15 +132,20 @@ class Following:
         self._runner = asyncio.create_task(self._run(), name="recall-during")
         return self._standing.reached(self._partitions[0], revision)
 
-    async def close(self) -> None:
-        """Whatever it was at: nothing of it is left when this returns."""
+    def stop(self) -> None:
+        """Whatever it was at: the work is told to end, and nothing is held any more. May be called again."""
         self._standing.close()
         if self._end is not None:
             self._end.cancel()
         if self._runner is not None:
             self._runner.cancel()
-            await asyncio.gather(self._runner, return_exceptions=True)
         self._closed(self)
+
+    async def close(self) -> None:
+        """`stop`, and wait until the work has ended."""
+        self.stop()
+        if self._runner is not None:
+            await asyncio.gather(self._runner, return_exceptions=True)
 
     def text(self, seq: int, text: str, source: Source) -> None:
         self._machine.text(seq, text, source, self._now())
@@ -246,13 +251,9 @@ class Following:
 
     async def _evaluate(self, evaluation: Evaluation) -> None:
         terms = self.opening.terms
-        further = min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
-        question = replace(
-            self.opening.question,
-            text=_asked(evaluation, self.opening.terms.prompt),
-            max_hits=terms.max_hits + further,
-            soft_deadline=PATIENCE,
-        )
+        text = _looked_for(evaluation, terms.prompt)
+        most = terms.max_hits + min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
+        question = replace(self.opening.question, text=text, max_hits=most, soft_deadline=PATIENCE)
         found: Sequence[Candidate] | None = ()
         degraded = False
         async with self._parts.evaluations.turn():
@@ -297,7 +298,7 @@ class Following:
         return self._parts.clock.monotonic()
 
 
-def _asked(evaluation: Evaluation, prompt: str) -> str:
+def _looked_for(evaluation: Evaluation, prompt: str) -> str:
     """What an evaluation searches for: the new text, with names and words from before it where it leans on them ("she
     keeps it there"). All of what is before would find again what it has found.
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.question import analyse, without_assistant
+from memsidecar.domain.question import analyse, names_any, without_assistant
 from memsidecar.domain.text import entity_key
 
 SPEAKERS = {entity_key(n): n for n in ("Caroline", "Ada Lovelace", "José", "王伟", "王", "कुमार", "user", "스코프 랩스")}
@@ -78,3 +78,18 @@ def test_any_question_can_be_analysed(text: str) -> None:
 @pytest.mark.timeout(20)
 def test_a_question_of_pages_is_analysed_at_once(unit: str) -> None:
     analyse(unit * (64_000 // len(unit)), NAMES, SPEAKERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I met Ann Lee's brother", True),
+        ("I met Annabel", False),
+        ("我和饼干在一起", True),
+        ("", False),
+        ("ann  lee", True),
+    ],
+)
+def test_name_of_a_known_entity_is_found_wherever_it_stands(text: str, found: bool) -> None:
+    assert names_any(text, {"ann lee": "e1", "饼干": "e2"}) is found
+    assert not names_any(text, {})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from memsidecar.adapters.system_runtime import SystemClock
 from memsidecar.domain.context.assemble import assemble
 from memsidecar.domain.context.values import Built, Material, Wanted
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
-from memsidecar.domain.errors import AlreadyExists, Draining, NotFound, SidecarError
+from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
 from memsidecar.domain.feedback_rules import Judged
 from memsidecar.domain.memory import Memory, State
@@ -21,12 +21,8 @@ from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Sessi
 from memsidecar.domain.usage import NO_USAGE, Usage
 from memsidecar.ports.sessions import Appended, SessionKey
 from memsidecar.server.app import Services
-from memsidecar.services.changes import Changes
 from memsidecar.services.context import BuildContext
-from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.feedback import GiveFeedback
-from memsidecar.services.following import Parts
-from memsidecar.services.generation import RecallDuring
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
@@ -34,8 +30,8 @@ from memsidecar.services.memories import Memories, MemoryPage, Written
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.sessions import Sessions
-from memsidecar.services.watch import Alive, Watch, Watched
-from tests.doubles.runtime import CountedIds
+from tests.server.fake_following import follow_with
+from tests.server.fake_watch import FakeWatch
 
 NOW = 1_700_000_000_000_000
 
@@ -74,50 +70,21 @@ class World:
             self.left.set()
 
     def services(self) -> Services:
+        keep = KeepExchange(FakeSessions(self), FakeRemember(self), SystemClock())
         return Services(
             FakeRemember(self),
             FakeMemories(self),
             FakeRecall(self),
-            self.recall_during(),
+            follow_with(FakeRecall(self), FakeFeedback(self), keep),
             FakeFeedback(self),
             lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
             FakeBuildContext(self),
             FakeSessions(self),
             FakeInfo(),
             FakeHealth(self),
-            FakeWatch(self),
+            FakeWatch(self.step),
             lambda: NOW,
         )
-
-    def recall_during(self) -> RecallDuring:
-        """The real one, over the other fakes."""
-        clock, feedback = SystemClock(), FakeFeedback(self)
-        keep = KeepExchange(FakeSessions(self), FakeRemember(self), clock)
-        nothing, words = cast("Any", FakeResidency()), cast("Any", FakeTokenizer())
-        usages = cast("Any", FakeUsages())
-        parts = Parts(FakeRecall(self), nothing, Changes(), usages, feedback, keep, words, clock, Evaluations(4))
-        return RecallDuring(parts, CountedIds(), 100)
-
-
-class FakeResidency:
-    """No partition is in memory."""
-
-    def peek(self, partition: Partition) -> None:
-        return None
-
-
-class FakeTokenizer:
-    """Words are tokens."""
-
-    def count(self, text: str, encoding: str = "") -> int:
-        return len(text.split())
-
-
-class FakeUsages:
-    """Counts nothing."""
-
-    def note(self, hits: Iterable[Hit]) -> None:
-        pass
 
 
 def stored(partition: Partition, draft: Draft, memory_id: str) -> Memory:
@@ -364,23 +331,6 @@ class FakeSessions(Sessions):
     async def delete_scratch(self, key: SessionKey, keys: Sequence[str], request: Request) -> int:
         await self.world.step("sessions", key, tuple(keys), request)
         return sum(self.world.scratch.pop(k, None) is not None for k in keys)
-
-
-class FakeWatch(Watch):
-    """Says that it has begun, and then nothing until the drain."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self._drained = asyncio.Event()
-
-    async def __call__(self, scope: Scope, wanted: Filter, after: int | None) -> AsyncGenerator[Watched, None]:
-        await self.world.step("watch", scope, wanted, after)
-        yield Alive(True, 7)
-        await self._drained.wait()
-        raise Draining
-
-    def drain(self) -> None:
-        self._drained.set()
 
 
 class FakeInfo(Info):

@@ -182,9 +182,10 @@ class Talk:
 
 
 async def nothing_left(live: Live) -> None:
-    """Until the server has forgotten every generation."""
+    """Until the server has forgotten every generation, and no work of any goes on."""
 
     async def forgotten() -> bool:
-        return live.recall_during.streams == 0
+        working = [task for task in asyncio.all_tasks() if task.get_name().startswith("recall-during")]
+        return live.recall_during.streams == 0 and not working
 
     await until(forgotten)

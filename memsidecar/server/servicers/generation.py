@@ -56,7 +56,10 @@ class GenerationServicer:
                 async for happening in happenings:
                     yield happening_response(happening, partition, self._now(), self._usage_of)
         finally:
+            # All of it is told to end before anything is awaited: a call that fails and is cancelled, too, is cancelled
+            # here.
             reader.cancel()
+            incoming.stop()
             await asyncio.gather(reader, return_exceptions=True)
             await incoming.close()
 
@@ -87,12 +90,17 @@ class _Incoming:
         except Exception as error:
             self._fail(error)
 
-    async def close(self) -> None:
+    def stop(self) -> None:
         self._idle.cancel()
         if self._following is not None:
-            await self._following.close()
+            self._following.stop()
         if self.opened.done() and not self.opened.cancelled():
             self.opened.exception()  # seen, also when the call ended first
+
+    async def close(self) -> None:
+        self.stop()
+        if self._following is not None:
+            await self._following.close()
 
     async def _open(self, request: pb.RecallDuringRequest) -> None:
         event = request.WhichOneof("event")

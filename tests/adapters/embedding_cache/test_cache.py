@@ -84,6 +84,33 @@ async def test_who_joined_a_call_gets_the_row_though_the_first_caller_has_gone()
     assert inner.calls == [["a"]]
 
 
+async def test_abandoned_call_ends_and_a_later_one_asks_again() -> None:
+    inner = HeldEmbedder()
+    cache = CachedEmbedder(inner, max_bytes=100 * ENTRY)
+    asked = asyncio.create_task(cache.embed(["a"]))
+    await inner.entered.wait()
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    cache.abandon("a")
+    inner.gate.set()
+    assert len(await cache.embed(["a"])) == 1
+    assert inner.calls == [["a"]]
+    await cache.close()
+
+
+async def test_call_that_somebody_waits_for_is_not_abandoned() -> None:
+    inner = HeldEmbedder()
+    cache = CachedEmbedder(inner, max_bytes=100 * ENTRY)
+    first, second = (asyncio.create_task(cache.embed(["a"])) for _ in range(2))
+    await inner.entered.wait()
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    cache.abandon("a")
+    cache.abandon("unknown")
+    inner.gate.set()
+    assert len(await second) == 1
+
+
 async def test_a_failure_reaches_everyone_and_is_not_kept() -> None:
     inner = HeldEmbedder()
     inner.failure = ModelUnavailable("hash")
