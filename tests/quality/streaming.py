@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 OUT = Path(__file__).parent / "STREAMING.md"
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-MIN_CHARS = (20, 40, 80)
+MIN_CHARS = (20, 80, 160)
 # So that nothing but the threshold and the hits of one evaluation bounds what is sent.
 PLENTY: Mapping[str, Any] = {"initial_credit": 1000, "max_total_hits": 1000, "max_total_tokens": 262_144}
 # Streams at once: they mostly wait for the next delta.

@@ -40,7 +40,7 @@ async def test_text_brings_up_what_it_is_about_each_memory_once(alive: Live, lin
     talk = await Talk.open(line)
     started = (await talk.until("started")).started
     assert (started.max_hits, started.initial_credit, started.max_total_hits) == (5, 16, 64)
-    assert (started.max_total_tokens, started.trigger.min_chars) == (4096, 160)
+    assert (started.max_total_tokens, started.trigger.min_chars) == (4096, 40)
     assert started.trigger.on_sentence_end
     assert started.revision.token
     assert started.stream_id
