@@ -303,7 +303,8 @@ def _looked_for(evaluation: Evaluation, prompt: str) -> str:
     keeps it there"). All of what is before would find again what it has found.
 
     The first sentence is searched for with what was asked last: "7 May" is an answer, and says nothing without its
-    question. That halves the noise and costs no evidence in time (tests/quality/STREAMING.md).
+    question. Measured on LoCoMo: 1.3 hits an answer that are noise instead of 2.4, evidence in time 44.7 instead of
+    45.3 %.
     """
     if prompt and not evaluation.is_prompt and not evaluation.span_start:
         return f"{prompt[sentence_before(prompt, len(prompt), MAX_CONTEXT) :]}\n{evaluation.text}"
