@@ -12,7 +12,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types architecture test demo demo-stream bench bench-compare bench-scale \
-	bench-stream quality quality-ablation quality-precision quality-times soak crash \
+	bench-stream quality quality-ablation quality-precision quality-stream quality-times soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
@@ -94,6 +94,10 @@ quality-precision: $(SETUP) ## What must not be in an answer: make quality-preci
 quality-times: $(SETUP) ## Time expressions read right: make quality-times DATA=file.jsonl
 	@[ -n "$(DATA)" ] || { echo "usage: make quality-times DATA=file.jsonl" >&2; exit 2; }
 	@$(PY) -m tests.quality.times "$(DATA)"
+
+quality-stream: $(SETUP) ## What arrives in time during generation, and what is noise: make quality-stream DATA="file.jsonl ..."
+	@[ -n "$(DATA)" ] || { echo 'usage: make quality-stream DATA="file.jsonl ..."' >&2; exit 2; }
+	@$(PY) -m tests.quality.streaming $(DATA) $(ARGS)
 
 quality-ablation: $(SETUP) ## What each step of the ranking is worth: make quality-ablation DATA="file.jsonl ..."
 	@[ -n "$(DATA)" ] || { echo 'usage: make quality-ablation DATA="file.jsonl ..."' >&2; exit 2; }

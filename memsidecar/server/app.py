@@ -100,7 +100,7 @@ class ServerSettings:
     """Open RecallDuring streams, counted apart from all other calls."""
     heartbeat: float = 15.0
     """Seconds after which a silent stream shows that it is alive."""
-    min_confidence: float = 0.35
+    min_confidence: float = 0.2
     """What a memory needs to be sent during a generation that does not say its own."""
     reflection: bool = False
 

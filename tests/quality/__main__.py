@@ -101,20 +101,28 @@ async def ask(client: AsyncMemsidecar, question: dict[str, Any], memories: dict[
     }
 
 
-async def evaluate(target: str, data: Path, results: Path, folder: Path) -> None:
-    turns, questions = load(data)
+async def ingest_all(
+    client: AsyncMemsidecar, turns: dict[str, list[dict[str, Any]]], folder: Path
+) -> dict[str, dict[str, list[str]]]:
+    """What `ingest` says of each sample; those that a run before has brought into the memory in the folder are left."""
     progress = folder / PROGRESS
     known = {record["sample"]: record["memories"] for record in lines(progress)}
+    with tqdm(total=sum(map(len, turns.values())), desc="turns", unit="turn", disable=None) as bar:
+        for sample, said in turns.items():
+            if sample not in known:
+                known[sample] = await ingest(client, sample, said, bar)
+                append(progress, {"sample": sample, "memories": known[sample]})
+            else:
+                bar.update(len(said))
+    return known
+
+
+async def evaluate(target: str, data: Path, results: Path, folder: Path) -> None:
+    turns, questions = load(data)
     answered = {record["id"] for record in lines(results)}
     async with AsyncMemsidecar(target) as client:
         await client.ready(60)
-        with tqdm(total=sum(map(len, turns.values())), desc="turns", unit="turn", disable=None) as bar:
-            for sample, said in turns.items():
-                if sample not in known:
-                    known[sample] = await ingest(client, sample, said, bar)
-                    append(progress, {"sample": sample, "memories": known[sample]})
-                else:
-                    bar.update(len(said))
+        known = await ingest_all(client, turns, folder)
         for question in tqdm(open_questions(questions, answered), desc="questions", unit="question", disable=None):
             append(results, await ask(client, question, known.get(question["sample"], {})))
 

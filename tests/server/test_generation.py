@@ -40,7 +40,7 @@ async def test_text_brings_up_what_it_is_about_each_memory_once(alive: Live, lin
     talk = await Talk.open(line)
     started = (await talk.until("started")).started
     assert (started.max_hits, started.initial_credit, started.max_total_hits) == (5, 16, 64)
-    assert (started.max_total_tokens, started.trigger.min_chars) == (4096, 160)
+    assert (started.max_total_tokens, started.trigger.min_chars) == (4096, 40)
     assert started.trigger.on_sentence_end
     assert started.revision.token
     assert started.stream_id
@@ -83,6 +83,20 @@ async def test_prompt_is_recalled_on_before_the_first_delta(alive: Live, line: g
     hit = (await talk.until("hit")).hit
     assert hit.hit.text == TOPICS[3]
     assert (hit.trigger_seq, hit.span_start, hit.span_end) == (0, 0, len(TOPICS[3]))
+    await talk.finish()
+
+
+async def test_first_sentence_is_an_answer_to_the_prompt(alive: Live, line: grpc.aio.Channel) -> None:
+    await alive.stack.remember(ANN, *TOPICS)
+    alone = await Talk.open(line)
+    await told(alone, "In October.")
+    assert alone.texts() == [TOPICS[1]]
+    await alone.finish()
+    talk = await Talk.open(line, prompt="When does grandmother take the violin out of its walnut case?")
+    await told(talk, "In October.")
+    assert talk.texts() == [TOPICS[2]]
+    await told(talk, " The mortgage on Elm Street is paid off in October.")
+    assert talk.texts() == [TOPICS[2], TOPICS[1]]
     await talk.finish()
 
 

@@ -55,7 +55,7 @@ class Reason(IntEnum):
 class Trigger:
     """When new text is worth an evaluation. `min_drift` is for whoever has the vectors; it changes nothing here."""
 
-    min_chars: int = 160
+    min_chars: int = 40
     min_interval: float = 0.05
     on_sentence_end: bool = True
     on_entity_mention: bool = True

@@ -418,7 +418,7 @@ def test_text_that_comes_faster_than_it_is_searched_for_slows_the_trigger_down()
         outputs += stream.answer(evaluation)
     (backoff,) = outputs
     assert isinstance(backoff, Backoff)
-    assert (backoff.min_chars, backoff.min_interval) == (320, 0.1)
+    assert (backoff.min_chars, backoff.min_interval) == (80, 0.1)
     assert stream.machine.trigger.min_interval == 0.1
 
 

@@ -270,7 +270,7 @@ class Trigger(google.protobuf.message.Message):
     MIN_DRIFT_FIELD_NUMBER: builtins.int
     min_chars: builtins.int
     """Unicode code points of new text that start an evaluation without any other
-    reason. Default 160; at most 4096.
+    reason. Default 40, some ten words; at most 4096.
     """
     on_sentence_end: builtins.bool
     """At the end of a sentence, in any language. Default true."""
