@@ -211,8 +211,7 @@ class Generation:
         return self._selection.told()
 
     def exchange(self) -> Exchange:
-        """What is to be remembered. Up to 1 MiB is put together: some milliseconds at most unless the sources
-        alternate with every character."""
+        """What is to be remembered; put together in a few milliseconds at most."""
         answer = self._written.said_by(Source.UNSPECIFIED, Source.MODEL)
         return Exchange(self._terms.prompt, answer, self._written.said_by(Source.USER))
 

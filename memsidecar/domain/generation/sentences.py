@@ -24,7 +24,7 @@ _ABBREVIATIONS = frozenset(
     """al approx bd bzw ca capt cf col dept dr ed eds etc fig figs gen gov inc ing jr lt ltd messrs mgr mlle mme mr mrs
     ms mt mx nr op pp prof rev sen sgt sr sra srta st ste supt tel usw viz vol vols vs им проф стр см ул""".split()
 )
-_NUMBER_OF_LIST = re.compile(r"(?:^|[\n\r])[ \t#>*-]*\d{1,3}$")
+_NUMBER_OF_LIST = re.compile(r"[\n\r][ \t#>*-]*\d{1,3}$")
 
 
 class Sentences:
@@ -39,12 +39,13 @@ class Sentences:
         self._before = ""
         self._has_words = False
         self._undecided: int | None = None
-        self._is_abbreviation = False
+        # What stands before the full stop that is undecided; None when it is another sign.
+        self._before_stop: str | None = None
 
     @property
     def undecided(self) -> bool:
         """Whether a sentence may just have ended."""
-        return self._undecided is not None and not self._is_abbreviation
+        return self._undecided is not None and not self._abbreviates()
 
     def feed(self, text: str) -> list[int]:
         """The ends that are certain now, ascending, as places in all the text."""
@@ -54,7 +55,7 @@ class Sentences:
             if self._undecided is not None:
                 character = text[at]
                 if character in _PERHAPS or character in _CLOSING:
-                    self._is_abbreviation = self._is_abbreviation and character not in "!?"
+                    self._before_stop = None if character in "!?" else self._before_stop
                     at += 1
                     continue
                 self._decide(_ends_before(character), ends)
@@ -64,7 +65,7 @@ class Sentences:
                 self._has_words = True
             if found is not None and self._has_words:
                 self._undecided = self._place + stop + 1
-                self._is_abbreviation = found.group() in ".．" and self._abbreviates(text, stop)
+                self._before_stop = self._seen_before(text, stop) if found.group() in ".．" else None
                 if found.group() in _ALWAYS:
                     self._decide(True, ends)
             at = stop + 1
@@ -80,26 +81,30 @@ class Sentences:
         return ends
 
     def _decide(self, ended: bool, ends: list[int]) -> None:
-        if ended and not self._is_abbreviation and self._undecided is not None:
+        if ended and self._undecided is not None and not self._abbreviates():
             ends.append(self._undecided)
             self._has_words = False
-        self._undecided, self._is_abbreviation = None, False
+        self._undecided = self._before_stop = None
 
-    def _abbreviates(self, text: str, stop: int) -> bool:
-        """Whether a full stop at `stop` belongs to the word, or the number, before it."""
+    def _seen_before(self, text: str, stop: int) -> str:
         before = text[max(0, stop - _LOOK_BACK) : stop]
         if len(before) < _LOOK_BACK:
             before = (self._before + before)[-_LOOK_BACK:]
+        # What is seen begins in the middle of a line unless the text begins there.
+        return before if len(before) < self._place + stop else "\n" + before
+
+    def _abbreviates(self) -> bool:
+        """Whether the full stop that is undecided belongs to the word, or the number, before it."""
+        before = self._before_stop
+        if before is None:
+            return False
         last = _LAST_WORD.search(before)
         word = last.group() if last is not None else ""
         if word.lower() in _ABBREVIATIONS:
             return True
         if _INITIALS.fullmatch(word):
             return word != "I" and not _IS_CJK.search(word)
-        if not word.isdigit() or _NUMBER_OF_LIST.search(before) is None:
-            return False
-        # The beginning of what is seen is no beginning of a line unless the text begins there.
-        return "\n" in before or "\r" in before or len(before) == self._place + stop
+        return word.isdigit() and _NUMBER_OF_LIST.search(before) is not None
 
 
 def _ends_before(character: str) -> bool:

@@ -49,12 +49,7 @@ class Triggers:
         self._length += len(text)
         reason = self._length - self._since >= self.effective.min_chars
         if self.effective.on_sentence_end:
-            tail = text
-            if reason and len(text) > LOOK_BACK:
-                # Ends inside it do not matter any more, only what they leave under way.
-                tail = text[-LOOK_BACK:]
-                self._sentences = Sentences(self._length - LOOK_BACK)
-            reason = bool(self._sentences.feed(tail)) or reason
+            reason = self._ends_a_sentence(text, reason)
         if reason:
             self._recent = _unfinished(self._recent + text[-_LONGEST_NAME - 1 :])
         elif self.effective.on_entity_mention and _WORD.search(text):
@@ -101,6 +96,18 @@ class Triggers:
         if self.effective.on_sentence_end:
             self._sentences.feed(before)
         self._watch(at)
+
+    def _ends_a_sentence(self, text: str, reason: bool) -> bool:
+        """Whether there is a reason, or an end in the text to be one. After the first, more ends in it do not matter,
+        only what it leaves under way."""
+        start, at = self._length - len(text), 0
+        while at < len(text):
+            if reason and len(text) - at > LOOK_BACK:
+                at = len(text) - LOOK_BACK
+                self._sentences = Sentences(start + at)
+            reason = bool(self._sentences.feed(text[at : at + LOOK_BACK])) or reason
+            at += LOOK_BACK
+        return reason
 
     def _watch(self, at: float) -> None:
         self.quiet_at = at + QUIET if self._sentences.undecided else None

@@ -17,6 +17,7 @@ MemoryKey: TypeAlias = tuple[Partition, str]
 
 MAX_DELTA_BYTES = 64 * 1024
 MAX_STREAM_BYTES = 1024 * 1024  # of the text that stands: what was rewound does not count
+MAX_SOURCE_CHANGES = 10_000  # so that what is remembered is put together in a few milliseconds
 MAX_CREDIT = 1000  # in one message
 MAX_MIN_CHARS = 4096
 MAX_MIN_INTERVAL = 60.0

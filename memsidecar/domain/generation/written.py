@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from memsidecar.domain.errors import InvalidField, ProtocolViolation
-from memsidecar.domain.generation.values import MAX_DELTA_BYTES, MAX_STREAM_BYTES, Source
+from memsidecar.domain.generation.values import MAX_DELTA_BYTES, MAX_SOURCE_CHANGES, MAX_STREAM_BYTES, Source
 
 # Pieces are joined when there are this many code points of them: a string for each token would take fifty bytes more.
 _BLOCK = 1024
@@ -33,7 +33,8 @@ class Written:
         self._pieces_start = 0
 
     def append(self, seq: int, text: str, source: Source) -> None:
-        """The next delta. Raises ProtocolViolation when it is not the next, InvalidField when it is too long."""
+        """The next delta. Raises ProtocolViolation when it is not the next, InvalidField when it is too long or
+        the source has changed too often."""
         if seq != self.last_seq + 1:
             raise ProtocolViolation(f"text.seq {self.last_seq + 1}", str(seq))
         size = _size(text)
@@ -41,10 +42,13 @@ class Written:
             raise InvalidField("text.text", f"is longer than {MAX_DELTA_BYTES:,} bytes of UTF-8")
         if self._bytes + size > MAX_STREAM_BYTES:
             raise InvalidField("text.text", f"makes the stream longer than {MAX_STREAM_BYTES:,} bytes; open another")
+        another = bool(text) and (not self._run_sources or self._run_sources[-1] != source)
+        if another and len(self._run_sources) >= MAX_SOURCE_CHANGES:
+            raise InvalidField("text.source", f"has changed {MAX_SOURCE_CHANGES:,} times; open another stream")
         self.last_seq = seq
         if not text:
             return
-        if not self._run_sources or self._run_sources[-1] != source:
+        if another:
             self._run_starts.append(self.length)
             self._run_sources.append(source)
         self._bytes += size
@@ -103,9 +107,10 @@ class Written:
 
     def said_by(self, *sources: Source) -> str:
         """The text of these sources, in order."""
+        whole = self.slice(0, self.length)
         ends = [*self._run_starts[1:], self.length]
         runs = zip(self._run_starts, ends, self._run_sources, strict=True) if self._run_sources else ()
-        return "".join(self.slice(start, end) for start, end, source in runs if source in sources)
+        return "".join(whole[start:end] for start, end, source in runs if source in sources)
 
     def _close_block(self) -> None:
         self._blocks.append("".join(self._pieces))

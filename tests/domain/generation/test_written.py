@@ -4,11 +4,11 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.domain.errors import InvalidField, ProtocolViolation
-from memsidecar.domain.generation.values import MAX_DELTA_BYTES, MAX_STREAM_BYTES, Source
+from memsidecar.domain.generation.values import MAX_DELTA_BYTES, MAX_SOURCE_CHANGES, MAX_STREAM_BYTES, Source
 from memsidecar.domain.generation.written import Written
 
 
@@ -28,6 +28,7 @@ _deltas = st.tuples(st.text("ab 记忆🙂", max_size=700), st.sampled_from(Sour
 _steps = st.lists(_deltas | st.builds(Rewound, st.floats(0, 1)), max_size=30)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5), _steps, st.data())
 def test_it_is_the_list_of_the_deltas_that_stand(first: int, steps: list[object], data: st.DataObject) -> None:
     held: list[tuple[str, Source]] = []
@@ -86,6 +87,17 @@ def test_a_stream_has_at_most_1_mib_and_a_rewind_gives_back() -> None:
         text.append(17, "x", Source.MODEL)
     text.rewind(15)
     text.append(16, "x" * MAX_DELTA_BYTES, Source.MODEL)
+
+
+def test_the_source_changes_at_most_so_often() -> None:
+    text = Written(1)
+    for seq in range(1, MAX_SOURCE_CHANGES + 1):
+        text.append(seq, "x", Source.USER if seq % 2 else Source.MODEL)
+    text.append(text.last_seq + 1, "x", Source.MODEL)
+    with pytest.raises(InvalidField, match=r"^text\.source"):
+        text.append(text.last_seq + 1, "x", Source.USER)
+    text.rewind(text.last_seq - 3)
+    text.append(text.last_seq + 1, "x", Source.TOOL)
 
 
 def test_a_mebibyte_in_single_characters_takes_no_longer_for_each_than_for_the_first() -> None:
