@@ -11,8 +11,8 @@ SETUP := $(VENV)/.installed
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup prerequisites format format-check lint types architecture test demo demo-stream bench bench-compare bench-scale \
-	quality quality-ablation quality-precision quality-times crash \
+.PHONY: help setup prerequisites format format-check lint types architecture test demo demo-stream bench bench-compare \
+	bench-scale quality quality-ablation quality-precision quality-times soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
@@ -95,6 +95,9 @@ quality-times: $(SETUP) ## Time expressions read right: make quality-times DATA=
 quality-ablation: $(SETUP) ## What each step of the ranking is worth: make quality-ablation DATA="file.jsonl ..."
 	@[ -n "$(DATA)" ] || { echo 'usage: make quality-ablation DATA="file.jsonl ..."' >&2; exit 2; }
 	@$(PY) -m tests.quality.ablation $(DATA) $(ARGS)
+
+soak: $(SETUP) ## Use a sidecar hard for ten minutes, with restarts, and check it (ARGS='--minutes 60')
+	@$(PY) -m tests.soak $(ARGS)
 
 crash: $(SETUP) ## Kill the process at random moments and look for lost writes (ROUNDS=200)
 	@CRASH_ROUNDS=$(or $(ROUNDS),200) $(PYTEST) -s --timeout 7200 tests/crash

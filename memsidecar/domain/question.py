@@ -40,10 +40,14 @@ class Analysis:
 
 
 def analyse(
-    text: str, entity_names: Mapping[str, str], speakers: Mapping[str, str], times: tuple[TimeSpan, ...] = ()
+    text: str,
+    entity_names: Mapping[str, str],
+    speakers: Mapping[str, str],
+    times: tuple[TimeSpan, ...] = (),
+    asks: bool = True,
 ) -> Analysis:
     """`entity_names` maps keys (`entity_key`) to ids; `speakers` maps the keys of those who speak to their names;
-    `times` are those that the text names."""
+    `times` are those that the text names. What does not ask has no cues."""
     text = without_assistant(text)
     if not text:
         return _NOTHING_ASKED
@@ -56,7 +60,7 @@ def analyse(
         entities=_entities(text, runs, entity_names, spoken_of),
         people=people,
         embed_text=_without(text, people),
-        cues=read_cues(text),
+        cues=read_cues(text) if asks else NO_CUES,
         times=times,
     )
 

@@ -68,7 +68,8 @@ class Question:
     `entities` are entity ids of the scope's partition. `soft_deadline` is in seconds. `tiers` empty means all.
     `conversation` is the id of the session that is going on. `zone` is an IANA name. `known_at` asks for what was known
     then. `profile` is a name, empty the namespace's; `weights` replace some of it. `diversity` None means the
-    profile's. `skip` hits were on earlier pages.
+    profile's. `skip` hits were on earlier pages. What does not ask (`asks`) is a piece of text that says something:
+    only what is close to it counts.
     """
 
     scope: Scope
@@ -93,6 +94,7 @@ class Question:
     adaptive: bool = False
     only_named_time: bool = False
     skip: int = 0
+    asks: bool = True
 
 
 @dataclass(frozen=True, slots=True)

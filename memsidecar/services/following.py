@@ -262,10 +262,9 @@ class Following:
 
     async def _evaluate(self, evaluation: Evaluation) -> None:
         terms = self.opening.terms
-        further = min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
-        question = replace(
-            self.opening.question, text=_asked(evaluation), max_hits=terms.max_hits + further, soft_deadline=PATIENCE
-        )
+        text = _looked_for(evaluation)
+        most = terms.max_hits + min(SENT_BEFORE, len(self._machine.held()) + len(terms.known))
+        question = replace(self.opening.question, text=text, max_hits=most, soft_deadline=PATIENCE)
         found: Sequence[Candidate] | None = ()
         degraded = False
         async with self._parts.evaluations.turn():
@@ -310,7 +309,7 @@ class Following:
         return self._parts.clock.monotonic()
 
 
-def _asked(evaluation: Evaluation) -> str:
+def _looked_for(evaluation: Evaluation) -> str:
     """What an evaluation searches for: the new text, with names and words from before it where it leans on them ("she
     keeps it there"). All of what is before would find again what it has found."""
     new = evaluation.new_text

@@ -177,7 +177,7 @@ class Recall:
         for resident in residents:
             if resident.due:
                 self._backlog.notice(resident.partition)
-            known = resident.lookup.names(), resident.speakers(), times.bonus
+            known = resident.lookup.names(), resident.speakers(), times.bonus, question.asks
             if is_long(question.text):
                 # Safe beside the loop: names are looked up one by one, and speakers are made anew when they change.
                 read.append((resident, await asyncio.to_thread(analyse, question.text, *known)))

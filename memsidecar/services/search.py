@@ -28,7 +28,8 @@ from memsidecar.services.sources import SOURCES, Ask, Found, RowNumbers, Source,
 # second in both sources over the first of either.
 PER_HIT = 6
 AT_LEAST = 64
-# When only one source has something to look for, its own order is nearly the final one.
+# When only one source has something to look for, its own order is nearly the final one; and text that says something is
+# close to what it brings to mind in every source.
 ALONE_PER_HIT = 2
 # Beyond so many hits each brings as few more candidates: who wants hundreds gets the weak ones, too.
 MANY = 20
@@ -95,7 +96,8 @@ class Search:
         known = (e for e in question.entities if e in resident.lookup.rows)
         self._entities = tuple(dict.fromkeys((*known, *analysis.entities)))
         alone = not analysis.terms and not self._entities
-        per_hit, at_least = (ALONE_PER_HIT, ALONE_AT_LEAST) if alone else (PER_HIT, AT_LEAST)
+        few = alone or not question.asks
+        per_hit, at_least = (ALONE_PER_HIT, ALONE_AT_LEAST) if few else (PER_HIT, AT_LEAST)
         hits = question.skip + question.max_hits
         wanted = max(at_least, per_hit * min(hits, MANY) + ALONE_PER_HIT * max(0, hits - MANY)) * wider
         newest = self._profile.freshness >= FRESH or analysis.cues.recent

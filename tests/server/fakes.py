@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from memsidecar.adapters.system_runtime import SystemClock
 from memsidecar.domain.context.assemble import assemble
 from memsidecar.domain.context.values import Built, Material, Wanted
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
-from memsidecar.domain.errors import AlreadyExists, Draining, NotFound, SidecarError
+from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
 from memsidecar.domain.feedback_rules import Judged
 from memsidecar.domain.memory import Memory, State
@@ -30,8 +30,8 @@ from memsidecar.services.memories import Memories, MemoryPage, Written
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.sessions import Sessions
-from memsidecar.services.watch import Alive, Watch, Watched
 from tests.server.fake_following import follow_with
+from tests.server.fake_watch import FakeWatch
 
 NOW = 1_700_000_000_000_000
 
@@ -75,18 +75,14 @@ class World:
             FakeRemember(self),
             FakeMemories(self),
             FakeRecall(self),
-            follow_with(
-                FakeRecall(self),
-                FakeFeedback(self),
-                KeepExchange(FakeSessions(self), FakeRemember(self), SystemClock()),
-            ),
+            follow_with(FakeRecall(self), FakeFeedback(self), keep),
             FakeFeedback(self),
             lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
             FakeBuildContext(self),
             FakeSessions(self),
             FakeInfo(),
             FakeHealth(self),
-            FakeWatch(self),
+            FakeWatch(self.step),
             lambda: NOW,
         )
 
@@ -335,23 +331,6 @@ class FakeSessions(Sessions):
     async def delete_scratch(self, key: SessionKey, keys: Sequence[str], request: Request) -> int:
         await self.world.step("sessions", key, tuple(keys), request)
         return sum(self.world.scratch.pop(k, None) is not None for k in keys)
-
-
-class FakeWatch(Watch):
-    """Says that it has begun, and then nothing until the drain."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self._drained = asyncio.Event()
-
-    async def __call__(self, scope: Scope, wanted: Filter, after: int | None) -> AsyncGenerator[Watched, None]:
-        await self.world.step("watch", scope, wanted, after)
-        yield Alive(True, 7)
-        await self._drained.wait()
-        raise Draining
-
-    def drain(self) -> None:
-        self._drained.set()
 
 
 class FakeInfo(Info):

@@ -51,7 +51,7 @@ def read_start(start: pb.GenerationStart, scope: Scope, usual: Terms, violations
         first_seq=start.first_seq or usual.first_seq,
         prompt=start.prompt,
     )
-    question = replace(question, zone=start.time_zone or "UTC", min_score=0.0, adaptive=False)
+    question = replace(question, zone=start.time_zone or "UTC", asks=False)
     return Opening(question, terms, start.generation_id, session)
 
 

@@ -33,7 +33,10 @@ class WatchMemoriesRequest(google.protobuf.message.Message):
 
     @property
     def filter(self) -> memsidecar_client.v1.memory_pb2.MemoryFilter:
-        """Only memories that meet it, before or after the change."""
+        """Only memories that meet it, before or after the change. Purges are told whatever it
+        says: what is gone meets nothing, and who holds it must let go of it. That a memory
+        expires is no change.
+        """
 
     def __init__(
         self,
@@ -79,7 +82,9 @@ class WatchMemoriesResponse(google.protobuf.message.Message):
     REVISION_FIELD_NUMBER: builtins.int
     @property
     def change(self) -> memsidecar_client.v1.memory_pb2.MemoryRevision:
-        """One change of one memory; the snapshot is unset when it has been purged since."""
+        """One change of one memory. The snapshot is unset when it has been purged since, and
+        then so is what the change was; a watch that narrows leaves such changes out.
+        """
 
     @property
     def heartbeat(self) -> global___WatchHeartbeat: ...

@@ -1,0 +1,54 @@
+"""What a soak is made of: workers that use one sidecar and say what is wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from memsidecar_client import AsyncMemsidecar
+
+from tests.sidecar import Sidecar
+
+
+@dataclass
+class Soak:
+    """What the workers share: `restarting` is held while the process is away, `faults` are broken promises."""
+
+    sidecar: Sidecar
+    client: AsyncMemsidecar
+    seed: int
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    faults: list[str] = field(default_factory=list)
+
+    def expect(self, holds: bool, promise: str) -> None:
+        """Note a broken promise, and end the soak when there are many."""
+        if not holds:
+            self.faults.append(promise)
+            if len(self.faults) >= 20:
+                self.stop.set()
+
+    async def pause(self, seconds: float) -> bool:
+        """False as soon as the soak is over."""
+        try:
+            await asyncio.wait_for(self.stop.wait(), seconds)
+        except TimeoutError:
+            return True
+        return False
+
+
+class Worker(Protocol):
+    """One kind of use. Another one is added in `__main__.WORKERS`."""
+
+    async def run(self, soak: Soak) -> None:
+        """Work until `soak.stop`, then look once more whether every promise was kept; leave nothing running."""
+        ...
+
+    def progress(self) -> str:
+        """A few words for the progress line."""
+        ...
+
+
+MakeWorker = Callable[[], Worker]
