@@ -78,7 +78,7 @@ class Connection:
         self._stubs: Stubs | None = None
         self._closed = False
         self.open_calls: set[OpenCall] = set()
-        """Calls that closing the channel would leave hanging: an older grpc.aio does not find every one that is read."""
+        """Calls that closing the channel would leave hanging: an older grpc.aio does not find every one."""
         self._default_namespace = ""
 
     @property

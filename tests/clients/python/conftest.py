@@ -12,11 +12,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 from memsidecar_client import AsyncMemsidecar, Memsidecar
 
 from tests.clients.python.fake_sidecar import FakeSidecar
+from tests.clients.python.scripted_generation import ScriptedGeneration
 
 
 @pytest.fixture
@@ -30,6 +32,27 @@ def fake() -> Iterator[FakeSidecar]:
 async def client(fake: FakeSidecar) -> AsyncIterator[AsyncMemsidecar]:
     async with AsyncMemsidecar(fake.target, namespace="acme", user="ana", agent="planner") as client:
         yield client
+    await nothing_left()
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[ScriptedGeneration]:
+    server = ScriptedGeneration(tmp_path)
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+async def writer(server: ScriptedGeneration) -> AsyncIterator[AsyncMemsidecar]:
+    """A client of `server`, for generations."""
+    async with AsyncMemsidecar(server.target, namespace="acme", user="ana") as client:
+        yield client
+    await server.stop()
+    await nothing_left()
+
+
+async def nothing_left() -> None:
     left = asyncio.all_tasks() - {asyncio.current_task()}
     if left:
         # Ended calls leave the loop a few turns after their end.

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
-import grpc
 import pytest
 from memsidecar_client import (
     AsyncMemsidecar,
     Backoff,
-    Cancelled,
     DeadlineExceeded,
     Draining,
-    FailedPrecondition,
     FeedbackKind,
     Filter,
-    GenerationOutcome,
-    InvalidArgument,
     MemoryKind,
     Recalled,
     Retracted,
@@ -28,7 +20,6 @@ from memsidecar_client import (
     TextSource,
     Tier,
     Trigger,
-    Unavailable,
     Watermark,
 )
 from memsidecar_client.v1.generation_service_pb2 import RecallDuringResponse
@@ -36,29 +27,10 @@ from memsidecar_client.v1.generation_service_pb2 import RecallDuringResponse
 from tests.clients.python.scripted_generation import ScriptedGeneration, Stream, oblige
 
 
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[ScriptedGeneration]:
-    server = ScriptedGeneration(tmp_path)
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def client(server: ScriptedGeneration) -> AsyncIterator[AsyncMemsidecar]:
-    async with AsyncMemsidecar(server.target, namespace="acme", user="ana") as client:
-        yield client
-    await server.stop()
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    if left:
-        _, left = await asyncio.wait(left, timeout=2)
-    assert not left, f"the client left tasks behind: {left}"
-
-
 async def test_start_carries_every_option_and_terms_come_back(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
-    async with client.generation(
+    async with writer.generation(
         "What now?",
         conversation="namespaces/acme/users/ana/sessions/s",
         known=["k1"],
@@ -94,10 +66,10 @@ async def test_start_carries_every_option_and_terms_come_back(
 
 
 async def test_tokens_are_joined_to_pieces_and_nothing_is_lost(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     tokens = [f"t{n} " for n in range(500)]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         for token in tokens:
             await generation.feed(token)
     stream = await server.stream(1)
@@ -108,8 +80,8 @@ async def test_tokens_are_joined_to_pieces_and_nothing_is_lost(
     assert stream.kinds()[-1] == "finish"
 
 
-async def test_sources_are_kept_apart(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
-    async with client.generation() as generation:
+async def test_sources_are_kept_apart(writer: AsyncMemsidecar, server: ScriptedGeneration) -> None:
+    async with writer.generation() as generation:
         await generation.feed("hm, ", TextSource.REASONING)
         await generation.feed("well", TextSource.REASONING)
         await generation.feed("Yes")
@@ -118,7 +90,7 @@ async def test_sources_are_kept_apart(client: AsyncMemsidecar, server: ScriptedG
 
 
 async def test_flush_waits_for_all_that_was_fed_and_the_hits_before_it(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
@@ -129,7 +101,7 @@ async def test_flush_waits_for_all_that_was_fed_and_the_hits_before_it(
         await oblige(stream)
 
     server.scripts = [script]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feed("no end")
         assert await generation.flush() == Watermark(1, 2, 3, True)
         assert [hit.memory.name for hit in generation.memories] == ["a"]
@@ -140,7 +112,7 @@ async def test_flush_waits_for_all_that_was_fed_and_the_hits_before_it(
 
 
 async def test_flush_that_is_not_answered_runs_out_without_harm(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
@@ -148,7 +120,7 @@ async def test_flush_that_is_not_answered_runs_out_without_harm(
         await oblige(stream)
 
     server.scripts = [script]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feed("a")
         with pytest.raises(DeadlineExceeded, match="considered"):
             await generation.flush(timeout=0.05)
@@ -156,7 +128,7 @@ async def test_flush_that_is_not_answered_runs_out_without_harm(
 
 
 async def test_events_are_iterated_until_the_generation_is_over(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
@@ -173,7 +145,7 @@ async def test_events_are_iterated_until_the_generation_is_over(
 
     server.scripts = [script]
     events = []
-    async with client.generation("q") as generation:
+    async with writer.generation("q") as generation:
 
         async def read() -> None:
             events.extend([event async for event in generation])
@@ -195,7 +167,7 @@ async def test_events_are_iterated_until_the_generation_is_over(
 
 
 async def test_waiting_for_an_event_may_time_out_without_harm(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
@@ -204,7 +176,7 @@ async def test_waiting_for_an_event_may_time_out_without_harm(
         await oblige(stream)
 
     server.scripts = [script]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(generation), 0.02)
         await generation.flush()
@@ -212,7 +184,7 @@ async def test_waiting_for_an_event_may_time_out_without_harm(
 
 
 async def test_updated_memory_comes_once_more_and_a_doubled_one_does_not(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
@@ -223,14 +195,14 @@ async def test_updated_memory_comes_once_more_and_a_doubled_one_does_not(
         await oblige(stream)
 
     server.scripts = [script]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.flush()
         texts = [event.hit.text for event in generation.new_events() if isinstance(event, Recalled)]
         assert texts == ["before", "after"]
         assert [hit.text for hit in generation.memories] == ["after"]
 
 
-async def test_credit_is_renewed_as_memories_are_taken(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
+async def test_credit_is_renewed_as_memories_are_taken(writer: AsyncMemsidecar, server: ScriptedGeneration) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
         for number in range(4):
@@ -238,7 +210,7 @@ async def test_credit_is_renewed_as_memories_are_taken(client: AsyncMemsidecar, 
         await oblige(stream)
 
     server.scripts = [script]
-    async with client.generation(initial_credit=4) as generation:
+    async with writer.generation(initial_credit=4) as generation:
         await generation.flush()
         stream = await server.stream(1)
         assert stream.every("credit") == []
@@ -247,7 +219,7 @@ async def test_credit_is_renewed_as_memories_are_taken(client: AsyncMemsidecar, 
 
 
 async def test_credit_is_left_to_the_application_that_wants_it(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
@@ -255,7 +227,7 @@ async def test_credit_is_left_to_the_application_that_wants_it(
         await oblige(stream)
 
     server.scripts = [script]
-    async with client.generation(initial_credit=1, auto_credit=False) as generation:
+    async with writer.generation(initial_credit=1, auto_credit=False) as generation:
         await generation.flush()
         generation.new_events()
         await generation.credit(7)
@@ -265,9 +237,9 @@ async def test_credit_is_left_to_the_application_that_wants_it(
 
 
 async def test_rewind_drops_pieces_and_the_next_one_takes_their_number(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         for text in ("one.", "two.", "three."):
             await generation.feed(text)
             await generation.flush()
@@ -290,9 +262,9 @@ async def test_rewind_drops_pieces_and_the_next_one_takes_their_number(
 
 
 async def test_rewind_to_a_length_counts_code_points_and_cuts_inside_a_piece(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feed("她喜欢👍🏽茶。")
         await generation.flush()
         await generation.feed("Really.")
@@ -308,14 +280,14 @@ async def test_rewind_to_a_length_counts_code_points_and_cuts_inside_a_piece(
     assert [(piece.seq, piece.text) for piece in stream.every("text")][2:] == [(1, "她喜欢👍!")]
 
 
-async def test_backoff_makes_pieces_larger_and_rarer(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
+async def test_backoff_makes_pieces_larger_and_rarer(writer: AsyncMemsidecar, server: ScriptedGeneration) -> None:
     async def script(stream: Stream) -> None:
         await stream.started()
         await stream.send(backoff={"min_chars": 10, "min_interval": {"seconds": 60}})
         await oblige(stream)
 
     server.scripts = [script]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         assert isinstance(await anext(generation), Backoff)
         for _ in range(50):
             await generation.feed("A sentence. ")
@@ -324,258 +296,12 @@ async def test_backoff_makes_pieces_larger_and_rarer(client: AsyncMemsidecar, se
     assert len(pieces) == 2, "the first at once, all others held back until the end"
 
 
-async def test_feedback_goes_as_a_call_that_is_answered(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
+async def test_feedback_goes_as_a_call_that_is_answered(writer: AsyncMemsidecar, server: ScriptedGeneration) -> None:
     own, shared = "namespaces/acme/users/ana/memories/a", "namespaces/acme/memories/b"
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feedback(own, FeedbackKind.USED)
         await generation.feedback(shared, FeedbackKind.WRONG)
     assert [(each.items[0].memory, each.items[0].kind, each.scope.user) for each in server.feedback] == [
         (own, 1, "ana"),
         (shared, 3, ""),
     ]
-
-
-async def test_finish_says_how_it_ended_and_what_to_remember(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async with client.generation(remember=True):
-        pass
-    async with client.generation(remember=True) as generation:
-        await generation.finish(GenerationOutcome.STOPPED, remember=False)
-        with pytest.raises(RuntimeError, match="finished"):
-            await generation.feed("late")
-    first, second = server.streams
-    assert [(finish.outcome, finish.remember) for finish in first.every("finish") + second.every("finish")] == [
-        (1, True),
-        (2, False),
-    ]
-
-
-async def test_leaving_by_an_exception_abandons_and_cancels(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async def fail() -> None:
-        async with client.generation() as generation:
-            await generation.feed("a.")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await fail()
-    stream = await server.stream(1)
-    await asyncio.wait_for(stream.closed.wait(), 10)
-    assert "finish" not in stream.kinds()
-
-
-async def test_cancelling_the_application_leaves_nothing_running(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async def use() -> None:
-        async with client.generation() as generation:
-            async for _ in generation:
-                pass
-
-    task = asyncio.create_task(use())
-    stream = await server.stream(1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await asyncio.wait_for(stream.closed.wait(), 10)
-
-
-async def test_refused_start_raises_on_entering(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
-    async def refuse(stream: Stream) -> None:
-        await stream.abort(grpc.StatusCode.INVALID_ARGUMENT, "prompt is too long", "INVALID_FIELD")
-
-    server.scripts = [refuse]
-    with pytest.raises(InvalidArgument, match="too long") as caught:
-        await client.generation("x").__aenter__()
-    assert caught.value.reason == "INVALID_FIELD"
-
-
-async def test_violation_is_raised_by_whatever_comes_next_and_by_leaving(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async def script(stream: Stream) -> None:
-        await stream.started()
-        await stream.hit("before")
-        await stream.until("text")
-        await stream.abort(grpc.StatusCode.INVALID_ARGUMENT, "gap", "PROTOCOL_VIOLATION")
-
-    server.scripts = [script]
-    generation = await client.generation().__aenter__()
-    await generation.feed("a.")
-    assert isinstance(await anext(generation), Recalled)
-    with pytest.raises(InvalidArgument, match="gap"):
-        await anext(generation)
-    assert [event async for event in generation] == []
-    with pytest.raises(InvalidArgument, match="gap"):
-        await generation.feed("b")
-    with pytest.raises(InvalidArgument, match="gap"):
-        await generation.flush()
-    with pytest.raises(InvalidArgument, match="gap"):
-        await generation.__aexit__(None, None, None)
-    assert len(server.streams) == 1
-
-
-async def test_memory_that_fails_does_not_interrupt_the_model_that_is_followed(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async def script(stream: Stream) -> None:
-        await stream.started()
-        await stream.until_text("a.")
-        await stream.abort(grpc.StatusCode.FAILED_PRECONDITION, "gone")
-
-    async def model() -> AsyncIterator[str]:
-        yield "a."
-        with pytest.raises(FailedPrecondition):
-            await anext(generation)
-        yield "b."
-
-    server.scripts = [script]
-    generation = await client.generation().__aenter__()
-    assert [chunk async for chunk in generation.follow(model())] == ["a.", "b."]
-    with pytest.raises(FailedPrecondition, match="gone"):
-        await generation.__aexit__(None, None, None)
-
-
-async def test_event_that_cannot_be_read_is_an_error_not_a_hang(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async def script(stream: Stream) -> None:
-        await stream.started()
-        await stream.send(hit={"hit": {"memory": {"name": "m", "create_time": {"seconds": 10**12}}}})
-        await oblige(stream)
-
-    server.scripts = [script]
-    with pytest.raises(OverflowError):
-        async with client.generation() as generation:
-            await generation.flush()
-
-
-async def test_deadline_for_the_whole_generation_is_kept(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
-    generation = await client.generation(timeout=0.2).__aenter__()
-    with pytest.raises(DeadlineExceeded):
-        await anext(generation)
-    with pytest.raises(DeadlineExceeded):
-        await generation.__aexit__(None, None, None)
-
-
-async def test_closing_the_client_ends_a_generation_with_a_typed_error(server: ScriptedGeneration) -> None:
-    client = AsyncMemsidecar(server.target)
-    generation = await client.generation().__aenter__()
-    waiting = asyncio.create_task(generation.next_event())
-    await asyncio.sleep(0)
-    await client.close()
-    with pytest.raises(Cancelled):
-        await waiting
-    with pytest.raises(Cancelled):
-        await generation.__aexit__(None, None, None)
-
-
-async def test_reason_of_the_server_is_not_lost_to_a_message_that_is_being_sent(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    """Both end at once now and then, and grpc.aio keeps the latter: many rounds, and large messages, meet it."""
-
-    async def refuse(stream: Stream) -> None:
-        await stream.started()
-        await stream.until("text")
-        await stream.abort(grpc.StatusCode.FAILED_PRECONDITION, "not now")
-
-    async def write_much() -> None:
-        async with client.generation() as generation:
-            for _ in range(20):
-                await generation.feed("x" * 40_000 + ".")
-            await generation.flush()
-
-    server.scripts = [refuse] * 100
-    for _ in range(100):
-        with pytest.raises(FailedPrecondition, match="not now"):
-            await write_much()
-    assert len(server.streams) == 100
-
-
-async def test_events_nobody_takes_do_not_pile_up(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
-    async def script(stream: Stream) -> None:
-        await stream.started()
-        for number in range(1000):
-            await stream.send(watermark={"seq": 0, "coalesced": number})
-        await oblige(stream)
-
-    server.scripts = [script]
-    async with client.generation() as generation:
-        await generation.feed("a")
-        await generation.flush()
-        assert generation.new_events() == [Watermark(1)]
-
-
-async def test_text_without_end_is_refused_before_it_fills_the_memory(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async def hang(stream: Stream) -> None:
-        await stream.started()
-        await asyncio.sleep(60)
-
-    async def model() -> AsyncIterator[str]:
-        yield "more"
-
-    page = "茶" * 10_000
-    server.scripts = [hang]
-    generation = await client.generation().__aenter__()
-    for _ in range(34):
-        await generation.feed(page)
-    await generation.rewind_to(20_000)
-    for _ in range(32):
-        await generation.feed(page)
-    with pytest.raises(InvalidArgument, match="another generation"):
-        await generation.feed(page)
-    assert [chunk async for chunk in generation.follow(model())] == ["more"]
-    with pytest.raises(InvalidArgument, match="another generation"):
-        await generation.__aexit__(None, None, None)
-
-
-async def test_callback_takes_the_events_and_what_it_raises_ends_the_generation(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    async def script(stream: Stream) -> None:
-        await stream.started()
-        await stream.hit("a")
-        await oblige(stream)
-
-    seen: list[Any] = []
-    server.scripts = [script, script]
-    async with client.generation(on_event=seen.append) as generation:
-        await generation.flush()
-        assert generation.new_events() == []
-    assert [type(event) for event in seen] == [Recalled, Watermark]
-
-    def fail(event: object) -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        async with client.generation(on_event=fail) as generation:
-            await generation.flush()
-
-
-async def test_generation_is_used_inside_its_block_and_once(
-    client: AsyncMemsidecar, server: ScriptedGeneration
-) -> None:
-    generation = client.generation()
-    with pytest.raises(RuntimeError, match="enter"):
-        await generation.feed("a")
-    with pytest.raises(RuntimeError, match="enter"):
-        await generation.next_event()
-    async with generation:
-        with pytest.raises(ValueError, match="surrogates"):
-            await generation.feed("\ud83d")
-    with pytest.raises(RuntimeError, match="once"):
-        await generation.__aenter__()
-
-
-async def test_sidecar_that_is_not_there_is_named(tmp_path: Path) -> None:
-    async with AsyncMemsidecar(f"unix:{tmp_path}/none.sock", timeout=0.2) as client:
-        with pytest.raises(DeadlineExceeded, match="is the sidecar running"):
-            await client.generation().__aenter__()
-    async with AsyncMemsidecar(f"unix:{tmp_path}/none.sock", wait_for_ready=False) as client:
-        with pytest.raises(Unavailable):
-            await client.generation().__aenter__()

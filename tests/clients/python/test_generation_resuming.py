@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import grpc
 import pytest
@@ -27,25 +25,6 @@ from memsidecar_client import (
 )
 
 from tests.clients.python.scripted_generation import Script, ScriptedGeneration, Stream, oblige
-
-
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[ScriptedGeneration]:
-    server = ScriptedGeneration(tmp_path)
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def client(server: ScriptedGeneration) -> AsyncIterator[AsyncMemsidecar]:
-    async with AsyncMemsidecar(server.target, namespace="acme", user="ana") as client:
-        yield client
-    await server.stop()
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    if left:
-        _, left = await asyncio.wait(left, timeout=2)
-    assert not left, f"the client left tasks behind: {left}"
 
 
 async def lost(stream: Stream) -> None:
@@ -75,7 +54,7 @@ async def until(generation: AsyncGeneration, kind: type) -> list[GenerationEvent
 
 
 async def test_broken_stream_goes_on_with_all_text_and_nothing_comes_twice(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def second(stream: Stream) -> None:
         await stream.started()
@@ -85,7 +64,7 @@ async def test_broken_stream_goes_on_with_all_text_and_nothing_comes_twice(
 
     server.memories = {"a": {"fact": {"statement": "a"}}}
     server.scripts = [breaking_after("two.", "a"), second]
-    async with client.generation("the question", known=["k"], initial_credit=4, max_total_hits=10) as generation:
+    async with writer.generation("the question", known=["k"], initial_credit=4, max_total_hits=10) as generation:
         await generation.feed("hm ", TextSource.REASONING)
         await generation.feed("one. ")
         await (await server.stream(1)).until_text("one.")
@@ -109,7 +88,7 @@ async def test_broken_stream_goes_on_with_all_text_and_nothing_comes_twice(
 
 
 async def test_numbers_of_a_resumed_stream_are_those_of_the_pieces_that_were_fed(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def second(stream: Stream) -> None:
         await stream.started()
@@ -119,7 +98,7 @@ async def test_numbers_of_a_resumed_stream_are_those_of_the_pieces_that_were_fed
         await oblige(stream)
 
     server.scripts = [breaking_after("4."), second]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         for text, source in (("1.", TextSource.REASONING), ("2.", TextSource.REASONING), ("3.", TextSource.MODEL)):
             await generation.feed(text, source)
             await (await server.stream(1)).until_text(text)
@@ -130,7 +109,7 @@ async def test_numbers_of_a_resumed_stream_are_those_of_the_pieces_that_were_fed
 
 
 async def test_what_stopped_being_true_while_nobody_listened_is_retracted(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     server.memories = {
         "holds": {"fact": {"statement": "holds"}},
@@ -139,7 +118,7 @@ async def test_what_stopped_being_true_while_nobody_listened_is_retracted(
         "deleted": {"fact": {"statement": "deleted"}, "state": 5},
     }
     server.scripts = [breaking_after("x", "holds", "changed", "superseded", "deleted", "erased")]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feed("x.")
         await until(generation, Resumed)
         retracted = [(await until(generation, Retracted))[-1] for _ in range(4)]
@@ -155,23 +134,23 @@ async def test_what_stopped_being_true_while_nobody_listened_is_retracted(
     assert retracted[0].successor.text == "in other words"
 
 
-async def test_flush_that_waits_is_asked_for_again(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
+async def test_flush_that_waits_is_asked_for_again(writer: AsyncMemsidecar, server: ScriptedGeneration) -> None:
     async def first(stream: Stream) -> None:
         await stream.started()
         await stream.until("flush")
         await lost(stream)
 
     server.scripts = [first]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feed("x")
         assert await generation.flush() == Watermark(1)
     assert server.streams[1].kinds() == ["start", "text", "flush", "finish"]
 
 
 async def test_server_that_dies_and_comes_back_is_found_again_while_the_model_writes_on(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feed("before. ")
         await generation.flush()
         await server.stop()
@@ -184,7 +163,7 @@ async def test_server_that_dies_and_comes_back_is_found_again_while_the_model_wr
 
 
 async def test_server_that_drains_is_left_when_it_ends_the_stream_and_its_refusals_are_waited_out(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def first(stream: Stream) -> None:
         await stream.started()
@@ -193,7 +172,7 @@ async def test_server_that_drains_is_left_when_it_ends_the_stream_and_its_refusa
         await lost(stream)
 
     server.scripts = [first, lost, lost]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         assert await anext(generation) == Draining(timedelta(seconds=1))
         await generation.feed("goes on.")
         (resumed,) = await until(generation, Resumed)
@@ -202,8 +181,8 @@ async def test_server_that_drains_is_left_when_it_ends_the_stream_and_its_refusa
     assert len(server.streams) == 4
 
 
-async def test_server_that_stays_away_is_given_up(client: AsyncMemsidecar, server: ScriptedGeneration) -> None:
-    generation = await client.generation(resume_timeout=0.3).__aenter__()
+async def test_server_that_stays_away_is_given_up(writer: AsyncMemsidecar, server: ScriptedGeneration) -> None:
+    generation = await writer.generation(resume_timeout=0.3).__aenter__()
     await server.stop()
     with pytest.raises(Unavailable, match=r"could not go on within 0\.3 s.*is the sidecar running"):
         await generation.flush()
@@ -212,22 +191,22 @@ async def test_server_that_stays_away_is_given_up(client: AsyncMemsidecar, serve
 
 
 async def test_server_that_takes_streams_and_drops_them_is_given_up_too(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def drop(stream: Stream) -> None:
         await stream.started()
         await stream.abort(grpc.StatusCode.UNAVAILABLE, "oops")
 
     server.scripts = [drop] * 1000
-    generation = await client.generation(resume_timeout=0.5).__aenter__()
-    with pytest.raises(Unavailable, match=r"within 0\.5 s: oops"):
+    generation = await writer.generation(resume_timeout=0.5).__aenter__()
+    with pytest.raises(Unavailable, match=r"within 0\.5 s"):
         await generation.flush()
     await generation.__aexit__(ZeroDivisionError, None, None)
     assert len(server.streams) < 15
 
 
 async def test_overloaded_server_is_asked_again_when_it_says_so_and_not_otherwise(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def full(stream: Stream) -> None:
         await stream.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "full", "OVERLOADED", retry=True)
@@ -236,7 +215,7 @@ async def test_overloaded_server_is_asked_again_when_it_says_so_and_not_otherwis
         await stream.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too much")
 
     server.scripts = [breaking_after("x"), full, breaking_after("y"), too_much]
-    generation = await client.generation().__aenter__()
+    generation = await writer.generation().__aenter__()
     await generation.feed("x.")
     await until(generation, Resumed)
     await generation.feed("y.")
@@ -245,18 +224,18 @@ async def test_overloaded_server_is_asked_again_when_it_says_so_and_not_otherwis
     await generation.__aexit__(ZeroDivisionError, None, None)
     server.scripts = [full]
     with pytest.raises(ResourceExhausted, match="full"):
-        await client.generation().__aenter__()
+        await writer.generation().__aenter__()
 
 
 async def test_stream_that_was_idle_is_opened_again_for_the_next_text_only(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def idle(stream: Stream) -> None:
         await stream.started()
         await stream.abort(grpc.StatusCode.ABORTED, "idle", "STREAM_IDLE")
 
     server.scripts = [idle]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await (await server.stream(1)).closed.wait()
         await asyncio.sleep(0.2)
         assert len(server.streams) == 1
@@ -265,10 +244,10 @@ async def test_stream_that_was_idle_is_opened_again_for_the_next_text_only(
 
 
 async def test_rewind_into_text_that_was_joined_takes_another_stream(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     server.scripts = [breaking_after("2.")]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         await generation.feed("1.")
         await (await server.stream(1)).until_text("1.")
         await generation.feed("2.")
@@ -287,7 +266,7 @@ async def test_rewind_into_text_that_was_joined_takes_another_stream(
 
 
 async def test_finish_that_is_lost_is_repeated_unless_it_may_have_been_remembered(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def first(stream: Stream) -> None:
         await stream.started()
@@ -295,19 +274,19 @@ async def test_finish_that_is_lost_is_repeated_unless_it_may_have_been_remembere
         await lost(stream)
 
     server.scripts = [first]
-    async with client.generation() as generation:
+    async with writer.generation() as generation:
         assert (await generation.finish()).resumed == 1
     server.scripts = [first]
-    generation = await client.generation(remember=True).__aenter__()
+    generation = await writer.generation(remember=True).__aenter__()
     with pytest.raises(Unavailable, match="unknown whether the generation was remembered"):
         await generation.__aexit__(None, None, None)
 
 
 @pytest.mark.parametrize("kind", [None, ZeroDivisionError])
 async def test_leaving_while_the_server_is_away_does_not_wait_for_it(
-    client: AsyncMemsidecar, server: ScriptedGeneration, kind: type[BaseException] | None
+    writer: AsyncMemsidecar, server: ScriptedGeneration, kind: type[BaseException] | None
 ) -> None:
-    generation = await client.generation(resume_timeout=60).__aenter__()
+    generation = await writer.generation(resume_timeout=60).__aenter__()
     await server.stop()
     async with asyncio.timeout(5):
         if kind is None:
@@ -329,7 +308,7 @@ async def test_closing_the_client_ends_a_generation_that_waits_for_the_server(se
 
 
 async def test_hits_past_the_total_of_all_streams_are_not_taken(
-    client: AsyncMemsidecar, server: ScriptedGeneration
+    writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
     async def second(stream: Stream) -> None:
         await stream.started()
@@ -339,7 +318,7 @@ async def test_hits_past_the_total_of_all_streams_are_not_taken(
 
     server.scripts = [breaking_after("x", "a", "b"), second]
     server.memories = {name: {"fact": {"statement": name}} for name in "ab"}
-    async with client.generation(max_total_hits=3) as generation:
+    async with writer.generation(max_total_hits=3) as generation:
         await generation.feed("x.")
         await until(generation, Resumed)
         await generation.flush()
