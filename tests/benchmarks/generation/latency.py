@@ -29,7 +29,7 @@ def against_ping_pong(plan: Plan) -> Iterator[Result]:
         hit.p50 / pong.p50,
         "x ping-pong",
         3.0,
-        how=f"hit {hit}, {told['hits'] / len(hit.seconds):.1f} a sentence; ping-pong of {told['bytes']:,} bytes {pong}",
+        how=f"hit {hit}, {told['hits'] / len(hit.seconds):.1f} with it; ping-pong of {told['bytes']:,} bytes {pong}",
         numbers={"hit": hit.numbers(), "pong": pong.numbers(), "bytes": told["bytes"]},
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
@@ -43,8 +44,8 @@ class Generation:
         self._seq = 0
         self.hits = 0
 
-    async def sentence(self) -> float:
-        """Seconds from writing one to its first hit."""
+    async def sentence(self) -> float | None:
+        """Seconds from writing one to its first hit; None when it brings none."""
         if self._call is None:
             await self._open()
         self._seq += 1
@@ -54,14 +55,13 @@ class Generation:
         await call.write(request)
         response = await call.read()
         taken = time.perf_counter() - began
-        if response.WhichOneof("event") != "hit":
-            raise RuntimeError(f"no hit, but {response}")
+        hit = response.WhichOneof("event") == "hit"
         while response.WhichOneof("event") != "watermark":
             self.hits += 1
             response = await call.read()
         if self._seq == _SENTENCES:
             await self.close()
-        return taken
+        return taken if hit else None
 
     async def close(self) -> None:
         if self._call is not None:
@@ -113,8 +113,11 @@ async def _a_hit(channel: grpc.aio.Channel, user: str) -> pb.RecallDuringRespons
     call = follow(channel)
     await call.write(start(user, min_interval=1e-6, min_confidence=0.0))
     await has_begun(call)
-    await call.write(delta(1, next(sentences())))
-    response: pb.RecallDuringResponse = await call.read()
+    for seq, text in enumerate(sentences(), 1):
+        await call.write(delta(seq, text))
+        response: pb.RecallDuringResponse = await call.read()
+        if response.WhichOneof("event") == "hit":
+            break
     call.cancel()
     return response
 
@@ -126,7 +129,10 @@ async def _talk(target: str, user: str, rounds: int) -> None:
         await tell_the_echo(hit.SerializeToString())
         generation, ping = Generation(channel, user), Ping(channel)
         taken: dict[str, list[float]] = {"hit": [], "pong": []}
-        calls = [("hit", generation.sentence), ("pong", ping.pong)]
+        calls: list[tuple[str, Callable[[], Awaitable[float | None]]]] = [
+            ("hit", generation.sentence),
+            ("pong", ping.pong),
+        ]
         for _ in range(_WARM_UP):
             for _, call in calls:
                 await call()
@@ -135,7 +141,9 @@ async def _talk(target: str, user: str, rounds: int) -> None:
         gc.disable()
         for _ in range(rounds):
             for name, call in calls:
-                taken[name].append(await call())
+                seconds = await call()
+                if seconds is not None:
+                    taken[name].append(seconds)
             calls.reverse()
         await generation.close()
         await ping.close()
