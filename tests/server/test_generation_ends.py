@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import itertools
 import time
 import tracemalloc
 from collections.abc import Sequence
@@ -16,7 +18,7 @@ import pytest
 
 from memsidecar.domain.events import Matrix
 from memsidecar.server.app import ServerSettings
-from memsidecar.services.evaluations import Evaluations
+from memsidecar.services.evaluations import BEGIN_TOGETHER, Evaluations
 from memsidecar.v1 import info_service_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
 from tests.adapters.embedding_cache.test_cache import HeldEmbedder
@@ -331,16 +333,16 @@ async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
                     talk.last_seq = 0
                     await talk.write(SENTENCE, SENTENCE)
                     await talk.say(rewind={"seq": 0})
-                    await talk.say(credit={"hits": 1})
 
-        await write(5)
         tracemalloc.start()
-        await write(5)
+        await write(10)
+        gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         await write(10)
+        gc.collect()
         after = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
-        assert after - before < 10 * 20_000
+        assert after - before < 6 * 40_000
         for talk in talks:
             talk.call.cancel()
         await nothing_left(alive)
@@ -357,6 +359,23 @@ async def test_streams_take_turns_so_that_a_fast_writer_waits_for_the_others() -
 
     await asyncio.gather(stream("fast", 4), stream("slow", 2), stream("other", 2))
     assert order == ["fast", "slow", "other", "fast", "slow", "other", "fast", "fast"]
+
+
+async def test_evaluations_of_many_streams_leave_others_their_turn() -> None:
+    evaluations, ended, seen = Evaluations(100), 0, []
+
+    async def stream() -> None:
+        nonlocal ended
+        async with evaluations.turn():
+            ended += 1
+
+    async def other() -> None:
+        while ended < 40:
+            seen.append(ended)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(other(), *(stream() for _ in range(40)))
+    assert max(after - before for before, after in itertools.pairwise(seen)) <= BEGIN_TOGETHER
 
 
 async def test_turn_of_a_stream_that_is_given_up_goes_to_the_next() -> None:

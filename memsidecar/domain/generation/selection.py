@@ -104,7 +104,7 @@ class Selection:
             if self.credit <= 0 or self.exhausted:
                 break
             del self._withheld[key]
-            if offer.candidate.tokens > self._tokens_left or self._is_told(offer):
+            if offer.candidate.tokens > self._tokens_left:
                 continue
             self.credit -= 1
             self.sent += 1

@@ -269,6 +269,17 @@ def test_what_dropped_text_brings_is_not_sent_and_what_stands_of_it_is_evaluated
     assert stream.evaluation().text == "Anna lives in Bonn"
 
 
+def test_text_that_was_dropped_stays_dropped_when_as_much_is_written_again() -> None:
+    stream = Stream()
+    stream.write("Anna", " lives")
+    evaluation = stream.flushed()
+    stream.rewind(0)
+    stream.write("Bo", " sleeps all day", " long")
+    stream.rewind(2)
+    assert stream.answer(evaluation, candidate("a")) == []
+    assert stream.flushed().text == "Bo sleeps all day"
+
+
 def test_an_evaluation_of_text_that_stands_survives_a_rewind() -> None:
     stream = Stream()
     stream.write("Anna")

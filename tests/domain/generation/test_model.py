@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from memsidecar.domain.errors import InvalidField, ProtocolViolation
-from memsidecar.domain.generation.machine import Generation
+from memsidecar.domain.generation.machine import MAX_CONTEXT, MAX_NEW, Generation
 from memsidecar.domain.generation.values import (
     Backoff,
     Candidate,
@@ -30,11 +31,40 @@ from memsidecar.domain.generation.values import (
 )
 from tests.domain.generation.making import candidate, key
 
-MEMORIES = [f"m{number}" for number in range(8)]
+MEMORIES = [f"m{number}" for number in range(5)]
 # Memories share texts, so that some say the same.
-TEXTS = ["Anna lives in Bonn.", "anna lives in bonn", "Bo has a cat.", "记忆", "It rained.", "Tea."]
-DELTAS = ["He", " left. ", "3.", "14", "我住在北京。", "🙂", "", " \n", "...", " Anna", "x" * 30, "Wort " * 1200]
-LONGEST_WAIT = 4
+TEXTS = ["Anna lives in Bonn.", "anna lives in bonn", "Bo has a cat.", "记忆", "It rained."]
+DELTAS = ["He", " left. ", "3.", "14", "我住在北京。", "🙂", "", " \n", "...", " Anna", "x" * 30, "(long)"]
+LONG = "Wort " * 1200
+LONGEST_WAIT = 2
+
+Found: TypeAlias = tuple[str, float, int]
+Event: TypeAlias = tuple[object, ...]
+
+_names = st.sampled_from(MEMORIES)
+_texts = st.sampled_from(DELTAS)
+_found: st.SearchStrategy[list[Found]] = st.lists(
+    st.tuples(_names, st.sampled_from([0.1, 0.5, 0.9]), st.integers(1, 20)),
+    max_size=5,
+    unique_by=lambda found: found[0],
+)
+_write = st.tuples(st.just("write"), _texts, _found, _found)
+_change = st.tuples(st.just("change"), _names, st.sampled_from(Reason), st.sampled_from(TEXTS))
+EVENTS: st.SearchStrategy[Event] = st.one_of(
+    _write,
+    _write,
+    st.tuples(st.just("text"), _texts, st.sampled_from(Source)),
+    st.tuples(st.just("search"), _found),
+    st.tuples(st.just("answer"), st.booleans() | st.just(True), st.booleans()),
+    _change,
+    _change,
+    st.tuples(st.just("undelete"), _names),
+    st.tuples(st.just("rewind"), st.integers(0, 4) | st.just(1000)),
+    st.tuples(st.just("credit"), st.integers(1, 3)),
+    st.tuples(st.just("wait"), st.sampled_from([0.01, 0.3, 6.0])),
+    st.tuples(st.sampled_from(["flush", "flush and wait", "finish"]), st.none()),
+    st.tuples(st.just("mistake"), st.sampled_from([0, 2, -1]), st.sampled_from([0, 1001])),
+)
 
 
 @dataclass
@@ -45,9 +75,13 @@ class Store:
     texts: dict[str, str] = field(default_factory=lambda: {m: TEXTS[i % len(TEXTS)] for i, m in enumerate(MEMORIES)})
     gone: set[str] = field(default_factory=set)
 
-    def read(self, name: str, confidence: float, tokens: int) -> Candidate:
-        others = (n for n in MEMORIES if n != name and n not in self.gone)
-        same = tuple(n for n in others if fold(self.texts[n]) == fold(self.texts[name]))
+    def read(self, found: list[Found]) -> list[Candidate]:
+        """What a search would find now; it knows of those that say the same only among what it finds."""
+        there = [each for each in found if each[0] not in self.gone]
+        return [self._read(*each, [name for name, _, _ in there if name != each[0]]) for each in there]
+
+    def _read(self, name: str, confidence: float, tokens: int, others: list[str]) -> Candidate:
+        same = tuple(each for each in others if fold(self.texts[each]) == fold(self.texts[name]))
         return candidate(name, confidence, tokens, self.texts[name], self.versions[name], same)
 
 
@@ -61,11 +95,11 @@ class Following(RuleBasedStateMachine):
     @initialize(
         first=st.integers(1, 3),
         prompt=st.sampled_from(["", "Where is Anna?"]),
-        credit=st.integers(0, 3),
-        hits=st.integers(1, 9),
-        tokens=st.integers(1, 60),
+        credit=st.sampled_from([0, 2, 16]),
+        hits=st.sampled_from([3, 12, 64]),
+        tokens=st.sampled_from([40, 4096]),
         known=st.frozensets(st.sampled_from(MEMORIES), max_size=2),
-        least=st.sampled_from([0.0, 0.4]),
+        least=st.sampled_from([0.0, 0.0, 0.4]),
         trigger=st.builds(
             Trigger, st.integers(1, 50), st.sampled_from([0.0, 0.3]), st.booleans(), on_entity_mention=st.booleans()
         ),
@@ -118,17 +152,59 @@ class Following(RuleBasedStateMachine):
         self.finished = False
         self.ask()
 
-    # What comes in
+    # What comes in. One rule for all of it: a run would leave some of several out, and little would happen.
 
-    @precondition(lambda self: not self.finished)
-    @rule(text=st.sampled_from(DELTAS), source=st.sampled_from(Source))
+    @rule(event=EVENTS)
+    def step(self, event: Event) -> None:
+        match event:
+            case "change", str(name), Reason() as reason, str(text):
+                self.change(name, reason, text)
+            case "undelete", str(name):
+                self.undelete(name)
+            case "wait", float(seconds):
+                self.wait(seconds)
+            case "search", list(found) if self.under_way is not None:
+                self.search(found)
+            case "answer", bool(searched), bool(degraded) if self.under_way is not None:
+                self.answer(searched, degraded)
+            case _ if not self.finished:
+                self.client_says(event)
+
+    def client_says(self, event: Event) -> None:
+        match event:
+            case "text", str(text), Source() as source:
+                self.delta(text, source)
+            case "write", str(text), list(before), list(found):
+                self.write_and_search(text, before, found)
+            case "rewind", int(back):
+                self.rewind(back)
+            case "flush", _:
+                self.flush()
+            case "flush and wait", _:
+                self.flush_and_answer_all()
+            case "credit", int(hits):
+                self.credit(hits)
+            case "mistake", int(ahead), int(hits):
+                self.mistake(ahead, hits)
+            case "finish", _ if len(self.deltas) > 15:
+                self.finish()
+
     def delta(self, text: str, source: Source) -> None:
+        text = LONG if text == "(long)" else text
         self.machine.text(self.last_seq + 1, text, source, self.now)
         self.deltas.append((text, source))
         self.ask()
 
-    @precondition(lambda self: not self.finished)
-    @rule(back=st.integers(0, 4) | st.just(10_000))
+    def write_and_search(self, text: str, before: list[Found], found: list[Found]) -> None:
+        """What most streams do most of the time: the next search has begun, and has read, before anything else."""
+        self.delta(text, Source.MODEL)
+        if self.under_way is not None:
+            self.read = self.read or self.store.read(before)
+            self.answer(True, False)
+        self.flush()
+        if self.under_way is not None:
+            self.search(found)
+
     def rewind(self, back: int) -> None:
         del self.deltas[max(0, len(self.deltas) - back) :]
         self.machine.rewind(self.last_seq, self.now)
@@ -138,39 +214,35 @@ class Following(RuleBasedStateMachine):
             self.stands = self.stands and self.under_way.span_end <= len(self.whole)
         self.ask()
 
-    @precondition(lambda self: not self.finished)
-    @rule()
     def flush(self) -> None:
         self.machine.flush(self.now)
         self.flushed = True
         self.ask()
 
-    @precondition(lambda self: not self.finished)
-    @rule(hits=st.integers(1, 3))
+    def flush_and_answer_all(self) -> None:
+        """After a flush, as many answers as it asks for leave nothing unconsidered."""
+        self.flush()
+        for _ in range(len(self.whole) // 2000 + 3):
+            if self.under_way is not None:
+                self.answer(True, False)
+        assert self.under_way is None
+        assert self.considered_seq == self.last_seq
+        assert not self.flushed
+
     def credit(self, hits: int) -> None:
         self.machine.credit(hits, self.now)
         self.credit_given += hits
         self.ask()
 
-    @rule(seconds=st.sampled_from([0.01, 0.3, 6.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
         self.ask()
 
-    @precondition(lambda self: self.under_way is not None)
-    @rule(
-        names=st.lists(st.sampled_from(MEMORIES), max_size=5, unique=True),
-        confidences=st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=5, max_size=5),
-        tokens=st.integers(1, 20),
-    )
-    def search(self, names: list[str], confidences: list[float], tokens: int) -> None:
+    def search(self, found: list[Found]) -> None:
         """What is read now may have changed when it arrives."""
-        there = [(name, confidence) for name, confidence in zip(names, confidences, strict=False)]
-        self.read = [self.store.read(name, conf, tokens) for name, conf in there if name not in self.store.gone]
+        self.read = self.store.read(found)
 
-    @precondition(lambda self: self.under_way is not None)
-    @rule(degraded=st.booleans(), searched=st.booleans() | st.just(True))
-    def answer(self, degraded: bool, searched: bool) -> None:
+    def answer(self, searched: bool, degraded: bool) -> None:
         evaluation = self.under_way
         assert evaluation is not None
         self.machine.evaluated(evaluation, self.read if searched else None, degraded, self.now)
@@ -181,12 +253,10 @@ class Following(RuleBasedStateMachine):
                 self.considered_to = evaluation.span_end
         self.ask()
 
-    @rule(name=st.sampled_from(MEMORIES), reason=st.sampled_from(Reason), text=st.sampled_from(TEXTS))
     def change(self, name: str, reason: Reason, text: str) -> None:
         if name in self.store.gone:
             return
-        expired = reason is Reason.EXPIRED
-        self.store.versions[name] += 0 if expired else 1
+        self.store.versions[name] += reason is not Reason.EXPIRED
         holds_from: int | None = self.store.versions[name] + (reason is not Reason.UPDATED)
         if reason is Reason.UPDATED:
             self.store.texts[name] = text
@@ -202,15 +272,12 @@ class Following(RuleBasedStateMachine):
         self.machine.changed([Changed(key(name), reason, holds_from)], self.now)
         self.ask()
 
-    @rule(name=st.sampled_from(MEMORIES))
     def undelete(self, name: str) -> None:
         if name in self.store.gone:
             self.store.versions[name] += 1
             self.store.gone.discard(name)
 
-    @precondition(lambda self: not self.finished)
-    @rule(ahead=st.sampled_from([0, 2, -1]), hits=st.sampled_from([0, 1001]))
-    def break_the_rules(self, ahead: int, hits: int) -> None:
+    def mistake(self, ahead: int, hits: int) -> None:
         with pytest.raises(ProtocolViolation):
             self.machine.text(self.last_seq + ahead, "x", Source.MODEL, self.now)
         with pytest.raises(ProtocolViolation):
@@ -218,11 +285,7 @@ class Following(RuleBasedStateMachine):
         with pytest.raises(InvalidField):
             self.machine.credit(hits, self.now)
 
-    @precondition(lambda self: not self.finished)
-    @rule()
-    def finish_for_good(self) -> None:
-        if len(self.deltas) < 6:
-            return
+    def finish(self) -> None:
         self.machine.finish(GenerationOutcome.STOPPED, True, self.now)
         (totals,) = [each for each in self.drain() if isinstance(each, Finished)]
         assert totals.hits_sent == len(self.sent)
@@ -232,18 +295,6 @@ class Following(RuleBasedStateMachine):
         self.finished = True
         with pytest.raises(ProtocolViolation):
             self.machine.flush(self.now)
-
-    @precondition(lambda self: not self.finished)
-    @rule()
-    def flush_and_answer_all(self) -> None:
-        """After a flush, as many answers as it asks for leave nothing unconsidered."""
-        self.flush()
-        for _ in range(len(self.whole) // 2000 + 3):
-            if self.under_way is not None:
-                self.answer(False, True)
-        assert self.under_way is None
-        assert self.considered_seq == self.last_seq
-        assert not self.flushed
 
     # What comes out
 
@@ -266,6 +317,7 @@ class Following(RuleBasedStateMachine):
         assert evaluation.text == text[evaluation.span_start : evaluation.span_end]
         assert evaluation.span_start <= evaluation.new_start < evaluation.span_end
         assert any(character.isalnum() for character in evaluation.new_text)
+        assert len(evaluation.text) <= MAX_CONTEXT + MAX_NEW
         if not evaluation.is_prompt:
             skipped = text[self.considered_to : evaluation.new_start]
             assert not any(character.isalnum() for character in skipped), "nothing is left out"
@@ -371,9 +423,9 @@ class Following(RuleBasedStateMachine):
 
 
 Following.TestCase.settings = settings(
-    max_examples=60,
-    stateful_step_count=40,
+    max_examples=100,
+    stateful_step_count=50,
     deadline=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.too_slow],
 )
 TestFollowing = Following.TestCase

@@ -184,6 +184,16 @@ def test_a_form_that_was_read_before_it_changed_is_not_sent_afterwards() -> None
         assert choosing.end(evaluation, candidate(name, version=version)) == expected
 
 
+def test_of_two_changes_meanwhile_the_later_counts() -> None:
+    choosing = Choosing()
+    evaluation = choosing.begin()
+    choosing.selection.changed(change("a", Reason.UPDATED, 2))
+    choosing.selection.changed(change("a", Reason.UPDATED, 3))
+    choosing.selection.changed(change("b", Reason.PURGED))
+    choosing.selection.changed(change("b", Reason.UPDATED, 3))
+    assert choosing.end(evaluation, candidate("a", version=2), candidate("b", version=3)) == []
+
+
 def test_what_was_sent_in_its_old_form_is_not_sent_in_it_again_by_an_evaluation_under_way() -> None:
     choosing = Choosing()
     choosing.find(candidate("a"))
