@@ -109,7 +109,7 @@ class Generation:
     evaluated with the text that has come meanwhile."""
     min_confidence: Annotated[float, Within(0, 1)] = 0.2
     """Confidence that a memory needs to be sent to a stream that does not say its own. Of LoCoMo's hits from 0.2 to 0.3
-    one in four is evidence, of those from 0.1 to 0.2 one in eleven; tests/quality/STREAMING.md has the curve."""
+    one in seven is evidence, of those from 0.1 to 0.2 one in eleven; tests/quality/STREAMING.md has the curve."""
 
 
 @dataclass(frozen=True, slots=True)
