@@ -39,9 +39,9 @@ _DETAILS = "grpc-status-details-bin"
 
 
 class OpenCall(Protocol):
-    """A call that takes itself out of `open_calls` when it is cancelled."""
+    """Whoever opens it puts it into `open_calls`, and takes it out at its end."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,7 @@ class AsyncMemoryWatch(AsyncIterator[WatchEvent]):
         wait_for_ready = self._connection.wait_for_ready or self._begun.is_set()
         call = self._connection.stubs.memories.WatchMemories(request, metadata=metadata, wait_for_ready=wait_for_ready)
         self._call = call
+        self._connection.open_calls.add(call)
         # A watch has no deadline; that it begins has one.
         too_late = loop.create_future()
         opening = loop.call_later(self._connection.deadline(self._timeout), _expire, call, too_late)
@@ -173,6 +174,7 @@ class AsyncMemoryWatch(AsyncIterator[WatchEvent]):
             raise
         finally:
             opening.cancel()
+            self._connection.open_calls.discard(call)
             call.cancel()
 
 
