@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import re
 import runpy
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from memsidecar_client import Preference
+from memsidecar_client import AsyncMemsidecar, Preference
 from memsidecar_client.v1.info_service_pb2 import GetServerInfoResponse
 from memsidecar_client.v1.memory_service_pb2 import BatchRememberResponse, RememberResponse
 from memsidecar_client.v1.recall_service_pb2 import RecallOnceResponse, RecallResponse
 from memsidecar_client.v1.session_service_pb2 import GetWindowResponse
 
 from tests.clients.python.fake_sidecar import FakeSidecar, made
+from tests.clients.python.scripted_generation import ScriptedGeneration, Stream, oblige
 
 ROOT = Path(__file__).parents[3] / "clients" / "python"
 
 
 def readme_code() -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def first_readme_code() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT.parents[1] / "README.md").read_text(), re.DOTALL)
 
 
 def test_readme_session_runs(
@@ -43,15 +51,39 @@ def test_the_first_readmes_code_runs(
 ) -> None:
     monkeypatch.setenv("MEMSIDECAR_TARGET", fake.target)
     fake.answers["RecallOnce"] = made(RecallOnceResponse, hits=[{"score": 0.5, "text": "no peanuts"}])
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT.parents[1] / "README.md").read_text(), re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(first_readme_code()[0], "README.md", "exec"), {})
     assert capsys.readouterr().out == "0.50  no peanuts\n"
     assert fake.only("Remember").item.text == "I'm allergic to peanuts."
 
 
+async def test_the_first_readmes_three_lines_bring_a_memory_while_a_model_writes(
+    writer: AsyncMemsidecar, server: ScriptedGeneration, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = asyncio.Event()
+
+    async def script(stream: Stream) -> None:
+        await stream.started()
+        await stream.until_text("peanut")
+        await stream.hit("m", "no peanuts")
+        found.set()
+        await oblige(stream)
+
+    async def model() -> AsyncIterator[str]:
+        yield "With peanut sauce. "
+        await asyncio.wait_for(found.wait(), 10)
+        while not capsys.readouterr().out.startswith("← no peanuts"):
+            yield "And "
+            await asyncio.sleep(0.01)
+
+    server.scripts = [script]
+    code = compile(first_readme_code()[1], "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    await asyncio.wait_for(eval(code, {"memory": writer, "question": "A recipe?", "stream": model()}), 10)
+    assert server.streams[0].start.prompt == "A recipe?"
+
+
 def test_readme_code_is_python() -> None:
     for code in readme_code():
-        compile(code, "README.md", "exec")
+        compile(code, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def test_quickstart_runs(
