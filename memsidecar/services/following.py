@@ -179,12 +179,16 @@ class Following:
         self._stirred.set()
 
     async def judge(self, key: MemoryKey, verdict: Verdict) -> None:
-        """Raises InvalidField for a memory that was not sent, and as `GiveFeedback`."""
+        """Nothing happens when the memory is gone: the agent could not know. Raises InvalidField for one that was not
+        told, and as `GiveFeedback`."""
         if not self._machine.has_told(key):
-            raise InvalidField("feedback.memory", "was not sent in this stream")
+            raise InvalidField("feedback.memory", "was neither sent in this stream nor known to it")
         scope = self.opening.question.scope
         judged = (Judged(key[1], verdict, "feedback.memory"),)
-        await self._parts.give_feedback(scope, judged, Request(actor=scope.agent))
+        try:
+            await self._parts.give_feedback(scope, judged, Request(actor=scope.agent))
+        except InvalidField:
+            _log.debug("feedback on a memory that is gone", extra={"stream": self.stream_id})
 
     def finish(self, outcome: GenerationOutcome, remember: bool) -> None:
         self._machine.finish(outcome, remember, self._now())
