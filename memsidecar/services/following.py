@@ -44,14 +44,15 @@ from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.recall import Recall
 from memsidecar.services.residency import Residency
 from memsidecar.services.standing import Standing
+from memsidecar.services.turn import Turn
 from memsidecar.services.usages import Usages
 
 _log = logging.getLogger(__name__)
 
 # Seconds that an evaluation waits for the embedder; then words and names alone answer it, and the watermark says so.
 PATIENCE = 1.0
-# Known memories that are taken back when they stop holding: every commit is compared with all that an agent has.
-KNOWN_WATCHED = 256
+# Known memories read before others get a turn of the event loop, if that has taken long.
+KNOWN_AT_ONCE = 32
 # Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
 COUNTED = 20_000
 CHARS_A_TOKEN = 4
@@ -115,9 +116,12 @@ class Following:
         self._partitions = [scope.partition]
         if opening.question.include_shared and scope.user:
             self._partitions.append(Partition(scope.namespace))
+        # What is known may live where nothing is looked for.
+        elsewhere = {partition for partition, _ in opening.terms.known}.difference(self._partitions)
+        self._watched = [*self._partitions, *elsewhere]
         self._began = parts.clock.now()
         self._machine = Generation(replace(opening.terms, names=self._names), parts.clock.monotonic())
-        self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine.held, self._stopped)
+        self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine, self._stopped)
         self._stirred, self._ready = asyncio.Event(), asyncio.Event()
         self._failure: Exception | None = None
         self._leaving: Leaving | None = None
@@ -130,8 +134,11 @@ class Following:
     async def start(self) -> int:
         """Begin; the revision of the memory. Raises as `Recall.once`."""
         # Before the revision is read, so that no change is between.
-        self._standing.listen(self._partitions)
+        self._standing.listen(self._watched)
         revision = await self._parts.recall.ready(self.opening.question)
+        for partition in self._watched[1:]:
+            resident = await self._parts.residency.view(partition)
+            self._standing.reached(partition, resident.head.revision)
         await self._know()
         self._runner = asyncio.create_task(self._run(), name="recall-during")
         return self._standing.reached(self._partitions[0], revision)
@@ -172,12 +179,16 @@ class Following:
         self._stirred.set()
 
     async def judge(self, key: MemoryKey, verdict: Verdict) -> None:
-        """Raises InvalidField for a memory that was not sent, and as `GiveFeedback`."""
-        if not self._machine.has_sent(key):
-            raise InvalidField("feedback.memory", "was not sent in this stream")
+        """Nothing happens when the memory is gone: the agent could not know. Raises InvalidField for one that was not
+        told, and as `GiveFeedback`."""
+        if not self._machine.has_told(key):
+            raise InvalidField("feedback.memory", "was neither sent in this stream nor known to it")
         scope = self.opening.question.scope
         judged = (Judged(key[1], verdict, "feedback.memory"),)
-        await self._parts.give_feedback(scope, judged, Request(actor=scope.agent))
+        try:
+            await self._parts.give_feedback(scope, judged, Request(actor=scope.agent))
+        except InvalidField:
+            _log.debug("feedback on a memory that is gone", extra={"stream": self.stream_id})
 
     def finish(self, outcome: GenerationOutcome, remember: bool) -> None:
         self._machine.finish(outcome, remember, self._now())
@@ -234,12 +245,15 @@ class Following:
         return Ended(totals, () if kept is None else kept.memories, revision)
 
     async def _know(self) -> None:
-        for partition in self._partitions:
-            known = sorted(memory_id for of, memory_id in self.opening.terms.known if of == partition)[:KNOWN_WATCHED]
-            if known:
+        turn = Turn()
+        for partition in self._watched:
+            known = sorted(memory_id for of, memory_id in self.opening.terms.known if of == partition)
+            for start in range(0, len(known), KNOWN_AT_ONCE):
+                # Anew each time: it may have left memory since.
                 resident = await self._parts.residency.view(partition)
-                memories = filter(None, map(resident.memory, known))
+                memories = filter(None, map(resident.memory, known[start : start + KNOWN_AT_ONCE]))
                 self._machine.knows([Candidate(Hit(partition, memory, 0.0, Tier.SESSION), 0) for memory in memories])
+                await turn.give()
         self._standing.await_end()
 
     async def _run(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from memsidecar.domain.events import Entry, MemoryPurged, MemoryRecorded
 from memsidecar.domain.generation.holding import stopped_holding
@@ -18,15 +19,25 @@ from memsidecar.services.residency import Residency
 _LONGEST = 3_600.0
 
 
+class Held(Protocol):
+    """What may stop holding."""
+
+    def held(self) -> Sequence[Candidate]: ...
+
+    def held_of(self, key: MemoryKey) -> Sequence[Candidate]:
+        """Those of one memory: asked for every memory that is written, so it must be quick."""
+        ...
+
+
 class Standing:
-    """`held` gives what may stop holding; `tell` is called with what has, in the moment it does."""
+    """`tell` is called with what has stopped holding, in the moment it does."""
 
     def __init__(
         self,
         changes: Changes,
         residency: Residency,
         clock: Clock,
-        held: Callable[[], Sequence[Candidate]],
+        held: Held,
         tell: Callable[[Sequence[Changed]], None],
     ) -> None:
         self._changes, self._residency, self._clock = changes, residency, clock
@@ -55,7 +66,7 @@ class Standing:
     def await_end(self) -> None:
         """Wake when the first of what is held expires. To be called when something new is."""
         self._stop_timer()
-        ends = [end for each in self._held() if (end := self._present(each).expires_at) is not None]
+        ends = [end for each in self._held.held() if (end := self._present(each).expires_at) is not None]
         if ends:
             seconds = max(0, min(ends) - self._clock.now()) / 1_000_000
             self._timer = asyncio.get_running_loop().call_later(min(seconds, _LONGEST), self._ended)
@@ -67,7 +78,7 @@ class Standing:
             partition = next(iter(self.missed))
             resident = await self._residency.view(partition)
             self.missed.discard(partition)
-            ids = [each.key[1] for each in self._held() if each.key[0] == partition]
+            ids = {each.key[1] for each in self._held.held() if each.key[0] == partition}
             self._compare(partition, {memory_id: resident.memory(memory_id) for memory_id in ids})
 
     def _committed(self, entries: Sequence[Entry]) -> None:
@@ -79,22 +90,22 @@ class Standing:
         self._compare(partition, _newest(entries))
 
     def _compare(self, partition: Partition, present: Mapping[str, Memory | None]) -> None:
-        now, changes = self._clock.now(), []
-        for candidate in self._held():
-            key = candidate.key
-            if key[0] != partition or key[1] not in present:
-                continue
-            memory = present[key[1]]
-            change = stopped_holding(key, candidate.hit.memory, memory, now)
-            if change is not None:
-                changes.append(change)
-            elif memory is not None:
-                self._newer[key] = memory
-        self._stopped(changes)
+        now, changes, concerned = self._clock.now(), [], False
+        for memory_id, memory in present.items():
+            key = partition, memory_id
+            for candidate in self._held.held_of(key):
+                concerned = True
+                change = stopped_holding(key, candidate.hit.memory, memory, now)
+                if change is not None:
+                    changes.append(change)
+                elif memory is not None:
+                    self._newer[key] = memory
+        if concerned or self.missed:
+            self._stopped(changes)
 
     def _ended(self) -> None:
         now, changes = self._clock.now(), []
-        for candidate in self._held():
+        for candidate in self._held.held():
             memory = self._present(candidate)
             if memory.expires_at is not None:
                 change = stopped_holding(candidate.key, candidate.hit.memory, memory, now)

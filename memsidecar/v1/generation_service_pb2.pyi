@@ -382,14 +382,18 @@ global___Rewind = Rewind
 
 @typing.final
 class GenerationFeedback(google.protobuf.message.Message):
-    """GenerationFeedback says what a hit of this stream was worth, as Feedback does."""
+    """GenerationFeedback says what a hit of this stream was worth, as Feedback does. It
+    counts for nothing when the memory has been purged meanwhile.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MEMORY_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     memory: builtins.str
-    """Required. A memory that this stream has sent."""
+    """Required. A memory that this stream has sent, or one of its known_memories. Of the
+    scope's user: shared memory is judged with Feedback, without a user.
+    """
     kind: memsidecar.v1.recall_service_pb2.FeedbackKind.ValueType
     """Required."""
     def __init__(

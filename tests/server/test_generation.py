@@ -10,6 +10,8 @@ import pytest
 from memsidecar.domain.errors import ModelUnavailable
 from memsidecar.domain.scope import Scope
 from memsidecar.v1 import generation_service_pb2 as pb
+from memsidecar.v1 import memory_service_pb2
+from tests.server.api import Api
 from tests.server.live import Live, Talk, nothing_left
 from tests.services.stack import ANN, TEAM, said, stored
 
@@ -233,6 +235,27 @@ async def test_feedback_on_a_hit_counts(alive: Live, line: grpc.aio.Channel) -> 
     await talk.say(feedback={"memory": name, "kind": 1})
     await talk.finish()
     assert alive.stack.usages.of(ANN.partition, memory.id).usefulness > 0
+
+
+async def test_feedback_on_a_memory_that_the_stream_before_has_sent_counts(alive: Live, line: grpc.aio.Channel) -> None:
+    memory = stored(await alive.stack.remember(ANN, *TOPICS))[0]
+    name = f"namespaces/acme/users/ann/memories/{memory.id}"
+    talk = await Talk.open(line, known_memories=[name])
+    await talk.say(feedback={"memory": name, "kind": 1})
+    await talk.finish()
+    assert alive.stack.usages.of(ANN.partition, memory.id).usefulness > 0
+
+
+async def test_feedback_on_a_memory_that_was_purged_meanwhile_does_not_end_the_stream(
+    alive: Live, line: grpc.aio.Channel
+) -> None:
+    memory = stored(await alive.stack.remember(ANN, *TOPICS))[0]
+    name = f"namespaces/acme/users/ann/memories/{memory.id}"
+    talk = await Talk.open(line)
+    await told(talk, TOPICS[0])
+    await Api(line).memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name, purge=True))
+    await talk.say(feedback={"memory": name, "kind": 1})
+    assert (await talk.finish()).hits_sent == 1
 
 
 async def test_what_was_sent_counts_as_recalled(alive: Live, line: grpc.aio.Channel) -> None:

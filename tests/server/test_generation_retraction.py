@@ -192,3 +192,43 @@ async def test_memory_that_was_in_the_prompt_is_taken_back_too(
     assert (await talk.until("hit")).hit.hit.text == NEW
     finished = await talk.finish()
     assert (finished.hits_sent, finished.retracted) == (1, 1)
+
+
+@pytest.mark.parametrize("included", [True, False])
+async def test_shared_memory_that_was_in_the_prompt_is_taken_back_wherever_the_stream_looks(
+    alive: Live, line: grpc.aio.Channel, another: Api, included: bool
+) -> None:
+    known = stored(await alive.stack.remember(TEAM, OLD))[0]
+    talk = await Talk.open(line, known_memories=[name(known)], options={"include_shared": included})
+    await talk.until("started")
+    await another.memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name(known)))
+    assert (await talk.until("retracted")).retracted.memory == name(known)
+    await talk.finish()
+
+
+async def test_all_of_a_thousand_memories_that_were_in_the_prompt_are_taken_back(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    known = stored(await alive.stack.remember(ANN, *(f"Box {n} is in the attic." for n in range(1_000))))
+    talk = await Talk.open(line, known_memories=[name(memory) for memory in known])
+    await talk.until("started")
+    for memory in (known[0], known[500], known[-1]):
+        await another.memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name(memory)))
+        assert (await talk.until("retracted")).retracted.memory == name(memory)
+    await talk.finish()
+
+
+async def test_commit_to_the_shared_memory_that_was_not_told_is_noticed_with_the_next(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    memory = stored(await alive.stack.remember(TEAM, OLD))[0]
+    talk = await Talk.open(line, options={"include_shared": True})
+    await talk.write(OLD)
+    await talk.until("hit")
+    notice = alive.stack.changes.notice
+    alive.stack.changes.notice = lambda resident, entries: None  # type: ignore[method-assign]
+    await another.memory.DeleteMemory(memory_service_pb2.DeleteMemoryRequest(name=name(memory)))
+    alive.stack.changes.notice = notice  # type: ignore[method-assign]
+    await alive.stack.remember(TEAM, OTHER)
+    assert (await talk.until("retracted")).retracted.reason == pb.RETRACTION_REASON_DELETED
+    await talk.finish()

@@ -269,6 +269,8 @@ async def test_what_is_loaded_again_is_what_left(
 ) -> None:
     """Random histories with snapshots in the middle, the embedder coming and going, purges and changed texts."""
     monkeypatch.setattr(module, "SNAPSHOT_AT_EXIT", 1 if seed % 2 else 1_000_000)
+    # A partition that leaves waits for its upkeep, and that until nobody has written for this long.
+    monkeypatch.setattr(module, "QUIET_SECONDS", 0.01)
     random = Random(seed)
     embedder = HashEmbedder()
     stack = await Stack.open(tmp_path, embedder, crossover)

@@ -202,9 +202,13 @@ class Generation:
         """What was sent and still holds, and what waits for credit: what may expire."""
         return self._selection.held()
 
-    def has_sent(self, key: MemoryKey) -> bool:
-        """Whether the memory was sent in this stream, retracted or not."""
-        return self._selection.has_sent(key)
+    def held_of(self, key: MemoryKey) -> list[Candidate]:
+        """The forms of one memory that are held: one sent and one that waits, at most."""
+        return self._selection.held_of(key)
+
+    def has_told(self, key: MemoryKey) -> bool:
+        """Whether the memory was sent in this stream, or known when it began; retracted or not."""
+        return self._selection.has_told(key)
 
     def told(self) -> frozenset[MemoryKey]:
         """What is not sent whatever finds it: the agent has it."""

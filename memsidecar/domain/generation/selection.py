@@ -69,8 +69,8 @@ class Selection:
         """Whether nothing can be sent any more."""
         return self.sent >= self._terms.max_total_hits or self._tokens_left <= 0
 
-    def has_sent(self, key: MemoryKey) -> bool:
-        return key in self._told
+    def has_told(self, key: MemoryKey) -> bool:
+        return key in self._told or key in self._terms.known
 
     def knows(self, candidates: Sequence[Candidate]) -> None:
         """Known memories as they are now: from here on they are taken back like those that were sent."""
@@ -79,10 +79,13 @@ class Selection:
             self._standing[candidate.key] = _Offer(candidate, fold_number(candidate.hit.memory), _ELSEWHERE)
 
     def told(self) -> frozenset[MemoryKey]:
-        return frozenset(self._told - self._again) | self._terms.known
+        return frozenset(self._told - self._again) | self._known
 
     def held(self) -> list[Candidate]:
         return [offer.candidate for offer in (*self._standing.values(), *self._withheld.values())]
+
+    def held_of(self, key: MemoryKey) -> list[Candidate]:
+        return [held[key].candidate for held in (self._standing, self._withheld) if key in held]
 
     def reading(self) -> None:
         """An evaluation begins: what it finds may be read from now on."""
@@ -163,7 +166,7 @@ class Selection:
     ) -> list[_Offer]:
         """The best `max_hits` of those that may be sent."""
         best: list[_Offer] = []
-        says: set[int] = set()
+        says = {standing.says for standing in self._standing.values()}
         for candidate in sorted(candidates, key=_rank):
             if len(best) == self._terms.max_hits:
                 break
@@ -180,15 +183,13 @@ class Selection:
         return best
 
     def _is_told(self, offer: _Offer) -> bool:
-        """Whether the agent has it, or what says the same."""
+        """Whether the agent has it, or what was folded with it."""
         key, same = offer.candidate.key, offer.candidate.hit.duplicates
         if key in self._told and key not in self._again:
             return True
         if any(each in self._known for each in (key, *same)):
             return True
-        return any(each in self._standing for each in same) or any(
-            offer.says == standing.says for standing in self._standing.values()
-        )
+        return any(each in self._standing for each in same)
 
     def _keep(self, offers: list[_Offer]) -> None:
         """The best wait, best first; more than the credit covers and the capacity is dropped."""

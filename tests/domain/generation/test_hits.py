@@ -141,5 +141,5 @@ def test_a_hit_names_the_partition_that_it_lives_in() -> None:
     assert isinstance(send, Send)
     assert isinstance(send.candidate.hit.memory, Memory)
     assert send.candidate.key == (ANN, "a")
-    assert stream.machine.has_sent(key("a"))
+    assert stream.machine.has_told(key("a"))
     assert stream.machine.held() == [candidate("a")]

@@ -355,7 +355,7 @@ class Following(RuleBasedStateMachine):
         held = [each.hit.memory.id for each in self.machine.held()]
         assert held[: len(self.holding)] == list(self.holding)
         assert len(held) - len(self.holding) <= LONGEST_WAIT
-        assert all(self.machine.has_sent(send.candidate.key) for send in self.sent)
+        assert all(self.machine.has_told(send.candidate.key) for send in self.sent)
 
     @invariant()
     def what_is_remembered_stands(self) -> None:

@@ -58,6 +58,7 @@ def test_what_is_known_is_taken_back_and_sent_once_its_text_has_changed() -> Non
     assert choosing.selection.changed(change("a", Reason.UPDATED, 2)) is not None
     assert choosing.selection.changed(change("a", Reason.UPDATED, 2)) is None
     assert choosing.selection.changed(change("b", Reason.DELETED, 2)) is not None
+    assert choosing.selection.told() == {key("b")}, "what is left out of a search is not found by it"
     assert choosing.find(candidate("a", 0.9, version=2), candidate("b", 0.9, version=2)) == ["a"]
     assert (choosing.selection.sent, choosing.selection.retracted) == (1, 2)
 
@@ -230,5 +231,5 @@ def test_what_may_still_expire_is_told() -> None:
     assert [each.key for each in choosing.selection.held()] == [key("a"), key("b")]
     choosing.selection.changed(change("a", Reason.EXPIRED, 2))
     assert [each.key for each in choosing.selection.held()] == [key("b")]
-    assert choosing.selection.has_sent(key("a"))
-    assert not choosing.selection.has_sent(key("b"))
+    assert choosing.selection.has_told(key("a"))
+    assert not choosing.selection.has_told(key("b"))
