@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import time
-import tracemalloc
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -316,37 +314,6 @@ async def test_drain_does_not_wait_longer_than_the_grace_for_streams_that_never_
         assert 0.3 < time.monotonic() - began < 0.7
         await draining
         assert time.monotonic() - began < 1.5
-
-
-async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
-    alive: Live, settings: ServerSettings
-) -> None:
-    await alive.stack.remember(ANN, *(f"{SENTENCE} Number {n} is another one." for n in range(60)))
-    async with served(settings, alive.services) as (_, line):
-        talks = [
-            await Talk.open(line, min_confidence=0.0, max_total_hits=20, trigger={"min_interval": {"nanos": 1000}})
-            for _ in range(40)
-        ]
-
-        async def write(rounds: int) -> None:
-            for _ in range(rounds):
-                for talk in talks:
-                    talk.last_seq = 0
-                    await talk.write(SENTENCE, SENTENCE)
-                    await talk.say(rewind={"seq": 0})
-
-        tracemalloc.start()
-        await write(10)
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        await write(10)
-        gc.collect()
-        after = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-        assert after - before < 6 * 40_000
-        for talk in talks:
-            talk.call.cancel()
-        await nothing_left(alive)
 
 
 async def test_streams_take_turns_so_that_a_fast_writer_waits_for_the_others() -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Final
 
 from memsidecar.domain.errors import InvalidField, ProtocolViolation, StreamIdle
 from memsidecar.domain.feedback import Verdict
@@ -24,6 +25,9 @@ from memsidecar.server.validation import Violations, check
 from memsidecar.services.following import Following
 from memsidecar.services.generation import RecallDuring
 from memsidecar.v1 import generation_service_pb2 as pb
+
+# What an idle client has to take the status of its stream; one that does not read takes none, and is cancelled.
+_UNREAD_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,14 @@ class GenerationServicer:
         try:
             following, revision = await incoming.opened
             partition = following.opening.question.scope.partition
+            incoming.offers()
             yield started_response(following, revision)
+            incoming.took()
             async with aclosing(following.happenings()) as happenings:
                 async for happening in happenings:
+                    incoming.offers()
                     yield happening_response(happening, partition, self._now(), self._usage_of)
+                    incoming.took()
         finally:
             # All of it is told to end before anything is awaited: a call that fails and is cancelled, too, is cancelled
             # here.
@@ -70,11 +78,22 @@ class _Incoming:
     def __init__(self, recall_during: RecallDuring, settings: GenerationSettings) -> None:
         self._recall_during, self._settings = recall_during, settings
         self._loop = asyncio.get_running_loop()
+        self._call = asyncio.current_task()
         self.opened: asyncio.Future[tuple[Following, int]] = self._loop.create_future()
         self._following: Following | None = None
-        self._finished = False
+        self._finished = self._offered = self._is_overdue = False
         self._received = time.monotonic()
         self._idle = self._loop.call_later(settings.idle, self._look_for_life)
+
+    def offers(self) -> None:
+        """An event waits until the agent takes it."""
+        self._offered = True
+
+    def took(self) -> None:
+        """It has; after finish that is the only sign of life."""
+        self._offered = False
+        if self._finished:
+            self._received = time.monotonic()
 
     async def read(self, requests: AsyncIterator[pb.RecallDuringRequest]) -> None:
         try:
@@ -144,7 +163,6 @@ class _Incoming:
             case "finish":
                 following.finish(GenerationOutcome(message.outcome), message.remember)
                 self._finished = True
-                self._idle.cancel()
 
     def _fail(self, error: Exception) -> None:
         if self._following is not None:
@@ -154,7 +172,11 @@ class _Incoming:
 
     def _look_for_life(self) -> None:
         left = self._received + self._settings.idle - time.monotonic()
-        if left > 0:
-            self._idle = self._loop.call_later(left, self._look_for_life)
-        else:
-            self._fail(StreamIdle(self._settings.idle))
+        if left <= 0:
+            if self._is_overdue and self._offered and self._call is not None:
+                self._call.cancel()
+                return
+            self._is_overdue, left = True, _UNREAD_SECONDS
+            if not self._finished:
+                self._fail(StreamIdle(self._settings.idle))
+        self._idle = self._loop.call_later(left, self._look_for_life)
