@@ -115,12 +115,14 @@ def _digest(said: list[tuple[Role, str]]) -> bytes:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A text in parts that a memory or a message can hold."""
+    """A text in parts that a memory or a message can hold, without those that say nothing."""
     data = text.encode()
     start = 0
     while start < len(data):
         end = min(start + limits.MAX_TEXT_BYTES, len(data))
         while end < len(data) and data[end] & 0xC0 == 0x80:
             end -= 1  # not inside a character
-        yield data[start:end].decode()
+        piece = data[start:end].decode()
+        if piece.strip():
+            yield piece
         start = end

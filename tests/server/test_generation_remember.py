@@ -154,3 +154,11 @@ async def test_answer_longer_than_a_memory_is_kept_in_parts(alive: Live) -> None
     assert len(kept.memories) == 2
     assert "".join(text for _, text in await messages(alive)) == answer
     assert "".join(memory.text for memory in await memories(alive)) == answer
+
+
+async def test_part_of_an_answer_that_says_nothing_is_not_kept(alive: Live) -> None:
+    answer = "It is in the attic." + " " * 600_000
+    kept = await alive.keep(ANN, "chat", "g", Exchange("", answer, ""), GenerationOutcome.COMPLETED, 0)
+    assert kept is not None
+    assert [text.strip() for _, text in await messages(alive)] == ["It is in the attic."]
+    assert [memory.text.strip() for memory in await memories(alive)] == ["It is in the attic."]

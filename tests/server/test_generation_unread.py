@@ -62,6 +62,7 @@ async def test_idle_client_that_does_not_read_keeps_no_place(
         grpc.aio.insecure_channel(f"unix:{settings.socket}", options=narrow) as other,
     ):
         deaf = await Talk.open(other, min_confidence=0.0, max_total_tokens=262_144, options={"max_hits": 10})
+        await deaf.until("started")
         await deaf.write(SENTENCE)
         await deaf.say(flush={})
         if finished:
