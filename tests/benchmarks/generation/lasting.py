@@ -116,7 +116,8 @@ def unread(plan: Plan) -> Iterator[Result]:
 
 def drained(plan: Plan) -> Iterator[Result]:
     """SIGTERM while streams are open: most finish within two seconds, a few never do."""
-    store = plan.new_store("drained", module="tests.benchmarks.serve_from_table")
+    grace = 3 if plan.quick else 8
+    store = plan.new_store("drained", {"drain-grace": str(grace)}, module="tests.benchmarks.serve_from_table")
     streams, obstinate = (40, 4) if plan.quick else (200, 20)
     user = store.user(plan.sizes[0])
     client = Client(
@@ -142,7 +143,7 @@ def drained(plan: Plan) -> Iterator[Result]:
         how=f"after {heard}; ended: {_counts(told['ended'])}, of which {obstinate} had no mind to",
         numbers={"told": heard.numbers(), "ended": told["ended"]},
     )
-    yield Result("SIGTERM to exit", elapsed, "s", 10.0, how=f"exit code {code}; drain_grace is 8 s")
+    yield Result("SIGTERM to exit", elapsed, "s", 10.0, how=f"exit code {code}; drain_grace is {grace} s")
 
 
 def _end_all(store: Store, user: str, streams: int) -> dict[str, Mapping[str, int]]:
