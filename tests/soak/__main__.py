@@ -17,12 +17,24 @@ from memsidecar_client import AsyncMemsidecar
 
 from tests.e2e.process import CLIENT_VECTORS
 from tests.sidecar import Sidecar
+from tests.soak.generations import Generations
 from tests.soak.process import Footprint, Restarts
 from tests.soak.watches import Watches
 from tests.soak.worker import MakeWorker, Soak, Worker
 
-WORKERS: dict[str, MakeWorker] = {"restarts": Restarts, "footprint": Footprint, "watches": Watches}
-SETTINGS = {**CLIENT_VECTORS, "limits.heartbeat": "1", "log.format": "json"}
+WORKERS: dict[str, MakeWorker] = {
+    "restarts": Restarts,
+    "footprint": Footprint,
+    "watches": Watches,
+    "generations": Generations,
+}
+SETTINGS = {
+    **CLIENT_VECTORS,
+    "limits.heartbeat": "1",
+    "log.format": "json",
+    # Hardly more than are open: streams that stay behind use them up, and new ones are refused.
+    "generation.max_streams": "24",
+}
 PROGRESS_SECONDS = 10.0
 
 

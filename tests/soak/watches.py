@@ -20,13 +20,12 @@ from memsidecar_client import (
     Memory,
     MemoryChange,
     MemoryChanged,
-    MemsidecarError,
     WatchBehind,
     WatchHeartbeat,
     WatchInterrupted,
 )
 
-from tests.soak.worker import Soak
+from tests.soak.worker import Soak, is_of
 
 USERS = ("ann", "ben", "北京", "")
 WATCHERS = 3
@@ -99,28 +98,25 @@ class Watches:
         number, request_id = f"w{self._count}", str(uuid4())
         self._count += 1
         what = dice.choice(kept) if kept and dice.random() < 0.4 else None
-        while True:  # the same request until it is acknowledged: it counts once
-            try:
-                if len(kept) > KEPT:
-                    await soak.client.delete_memory(kept[0].name, purge=True, request_id=request_id)
-                    user.purged.add(kept.pop(0).name)
-                elif what is None:
-                    text = f"{number} " + "words " * dice.choice((1, 10, 500))
-                    fresh = Memory(Fact(text), labels={"n": number})
-                    written = await soak.client.create_memory(fresh, user=user.name, request_id=request_id)
-                    kept.append(written.memory)
-                    user.acknowledged.add(number)
-                else:
-                    changed = Memory(what.body, name=what.name, labels={"n": number})
-                    await soak.client.update_memory(changed, fields=["labels"], request_id=request_id)
-                    user.acknowledged.add(number)
-            except MemsidecarError as error:
-                passing = error.code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
-                soak.expect(passing, f"a write failed: {error.code} {error.reason} {error}")
-                if passing:
-                    await asyncio.sleep(0.1)
-                    continue
+        if len(kept) > KEPT:
+            name = kept.pop(0).name
+            await soak.answered(lambda: soak.client.delete_memory(name, purge=True, request_id=request_id))
+            user.purged.add(name)
             return
+        if what is None:
+            text = f"{number} " + "words " * dice.choice((1, 10, 500))
+            fresh = Memory(Fact(text), labels={"n": number})
+            written = await soak.answered(
+                lambda: soak.client.create_memory(fresh, user=user.name, request_id=request_id)
+            )
+            kept += [written.memory] if written is not None else []
+        else:
+            changed = Memory(what.body, name=what.name, labels={"n": number})
+            written = await soak.answered(
+                lambda: soak.client.update_memory(changed, fields=["labels"], request_id=request_id)
+            )
+        if written is not None:
+            user.acknowledged.add(number)
 
     async def _watch(self, soak: Soak, user: _User, number: int, begun: asyncio.Event) -> None:
         last = 0
@@ -129,7 +125,7 @@ class Watches:
                 if isinstance(event, MemoryChanged):
                     revision = int(event.change.name.rpartition("/")[2])
                     soak.expect(revision > last, f"{user.name}: revision {revision} told after {last}")
-                    soak.expect(_is_of(event.memory, user.name), f"{event.memory} told to {user.name!r}")
+                    soak.expect(is_of(event.memory, user.name), f"{event.memory} told to {user.name!r}")
                     last = revision
                     user.told[number].append((revision, event.memory))
                     if event.change.snapshot is not None:
@@ -187,10 +183,6 @@ async def _read_again(client: AsyncMemsidecar, user: _User) -> tuple[list[_Told]
 
 def _ends_as(told: list[_Told], stored: list[_Told]) -> Callable[[], bool]:
     return lambda: told[-1:] == stored[-1:]
-
-
-def _is_of(memory: str, user: str) -> bool:
-    return ("/users/" in memory) == bool(user) and (not user.isascii() or not user or f"/users/{user}/" in memory)
 
 
 async def _until(condition: Callable[[], bool]) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
+from urllib.parse import quote
 
-from memsidecar_client import AsyncMemsidecar
+from memsidecar_client import AsyncMemsidecar, MemsidecarError
 
 from tests.sidecar import Sidecar
+
+T = TypeVar("T")
+PASSING = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
+"""Codes of calls that a restart has cut."""
 
 
 @dataclass
@@ -37,6 +42,24 @@ class Soak:
         except TimeoutError:
             return True
         return False
+
+    async def answered(self, call: Callable[[], Awaitable[T]]) -> T | None:
+        """The same call, with its request_id, until it is answered. None when it is refused: a broken promise."""
+        while True:
+            try:
+                return await call()
+            except MemsidecarError as error:
+                passing = error.code in PASSING
+                self.expect(passing, f"a call failed: {error.code} {error.reason} {error}")
+                if not passing:
+                    return None
+                await asyncio.sleep(0.1)
+
+
+def is_of(memory: str, user: str) -> bool:
+    """Whether the name is one of that user's memories; "" has the shared ones."""
+    owner = memory.partition("/users/")[2].partition("/")[0]
+    return owner == quote(user, safe="@:.~-_+=,")
 
 
 class Worker(Protocol):
