@@ -40,6 +40,8 @@ class Followed:
         self.recalled = self.retracted = self.resumed = 0
         self._soak, self._user, self._prompt = soak, user, prompt
         self._known = {memory.name: memory for memory in known}
+        # Of the known ones those that held after the beginning: what has changed before it is not told.
+        self._begun_with: set[str] | None = None
         self._gone: set[str] = set()
         self._taken_back: list[tuple[Retracted, Memory]] = []
         self._text, self._before = "", [""]
@@ -82,9 +84,11 @@ class Followed:
     async def check(self, dice: random.Random) -> None:
         """To be called after a flush: what is held still holds, and what was taken back does not."""
         self.drain()
-        for name in dice.sample(list(self.held), min(len(self.held), READ)):
-            told = self.held.get(name)
-            if told is not None and not _holds(told, await self._stored(name)):
+        if self._begun_with is None:
+            known = list(self._known.items())
+            self._begun_with = {name for name, told in known if _holds(told, await self._stored(name))}
+        for name, told in dice.sample(list(self._told().items()), min(len(self._told()), READ)):
+            if self._told().get(name) is told and not _holds(told, await self._stored(name)):
                 self._expect(await self._taken_back_in_time(name, told), f"{name} has changed and is not taken back")
         looked_up, self._taken_back = self._taken_back[-READ:], []
         for retracted, told in looked_up:
@@ -102,6 +106,10 @@ class Followed:
         theirs = summary.recalled, summary.retracted
         self._expect(theirs == ours, f"the summary has {theirs} memories and retractions, the events {ours}")
         self._expect(self.resumed <= summary.resumed, "resumed more often than the summary says")
+
+    def _told(self) -> dict[str, Memory]:
+        """What the agent takes to hold."""
+        return self.held | {name: told for name, told in self._known.items() if name in (self._begun_with or ())}
 
     def _note_recalled(self, event: Recalled) -> None:
         memory, (start, end) = event.hit.memory, event.span
@@ -135,7 +143,7 @@ class Followed:
         """While the process stays."""
         async with self._soak.restarting:
             until = asyncio.get_running_loop().time() + RETRACT_SECONDS
-            while self.held.get(name) is told:
+            while self._told().get(name) is told:
                 if asyncio.get_running_loop().time() > until:
                     return False
                 await asyncio.sleep(0.02)

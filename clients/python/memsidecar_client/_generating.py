@@ -76,6 +76,7 @@ class GenerationCalls(RecallCalls):
         the whole generation. All else is as in recall.
         """
         scope = self._scope(namespace, user, agent, session)
+        known_forms = dict(map(_name_and_form, known))
         start = GenerationStart(
             scope=scope_to_proto(scope),
             generation_id=generation_id or str(uuid4()),
@@ -98,7 +99,7 @@ class GenerationCalls(RecallCalls):
                 only_named_time=only_named_time,
             ),
             trigger=trigger_to_proto(trigger),
-            known_memories=[memory_name(memory) for memory in known],
+            known_memories=known_forms,
             initial_credit=initial_credit,
             max_total_hits=max_total_hits,
             max_total_tokens=max_total_tokens,
@@ -109,6 +110,7 @@ class GenerationCalls(RecallCalls):
         run = GenerationRun(
             self._connection,
             start,
+            known=known_forms,
             auto_credit=auto_credit,
             on_event=on_event,
             timeout=timeout,
@@ -125,11 +127,11 @@ class GenerationCalls(RecallCalls):
         return AsyncGeneration(self._connection, run, remember, feedback)
 
 
-def memory_name(memory: str | Hit | Memory) -> str:
+def _name_and_form(memory: str | Hit | Memory) -> tuple[str, Memory | None]:
     match memory:
         case Hit(memory=held):
-            return held.name
+            return held.name, held
         case Memory(name=name):
-            return name
+            return name, memory
         case _:
-            return memory
+            return memory, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from memsidecar_client._defaults import INITIAL_CREDIT
 from memsidecar_client._enums import RetractionReason
@@ -19,9 +19,10 @@ _BYTES_A_TOKEN = 3
 class Inbox:
     """Bounded by the hits that the stream may send at all: of every other kind of event only the newest waits."""
 
-    def __init__(self, known: frozenset[str], allow: Callable[[int], None] | None) -> None:
-        """`allow` is told of credit that has come free; None leaves credit to the application."""
-        self._known = known
+    def __init__(self, known: Mapping[str, Memory | None], allow: Callable[[int], None] | None) -> None:
+        """`known` are memories in the form that the application has, None when it gave a name only. `allow` is told of
+        credit that has come free; None leaves credit to the application."""
+        self._known = dict(known)
         self._allow = allow
         self._waiting: deque[GenerationEvent] = deque()
         self._held: dict[str, Hit] = {}
@@ -42,6 +43,11 @@ class Inbox:
         """By name, in the order of arrival."""
         return self._held
 
+    @property
+    def told(self) -> dict[str, Memory | None]:
+        """What the application takes to hold, in the form that it has; what was sent comes first."""
+        return {name: hit.memory for name, hit in self._held.items()} | self._known
+
     def settle(self, initial_credit: int) -> None:
         """What the server has granted. Credit is renewed in halves of it: a message a hit would be many."""
         self.credit = initial_credit
@@ -49,7 +55,7 @@ class Inbox:
 
     def seen(self) -> list[str]:
         """Names that another call must not send: what holds first, as the most important."""
-        return [*self._held, *(name for name in sorted(self._known | self._gone) if name not in self._held)]
+        return [*self._held, *(name for name in sorted({*self._known, *self._gone}) if name not in self._held)]
 
     def found(self, event: Recalled) -> bool:
         """False for a memory that is here already, whose credit is given back."""
@@ -69,7 +75,7 @@ class Inbox:
         hit = self._held.pop(name, None)
         if hit is None and name not in self._known:
             return
-        self._known -= {name}
+        self._known.pop(name, None)
         if reason is not RetractionReason.UPDATED:
             self._gone.add(name)
         self.retracted += 1

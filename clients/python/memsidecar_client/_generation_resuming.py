@@ -20,7 +20,6 @@ from memsidecar_client._generation_inbox import Inbox
 from memsidecar_client._generation_values import GenerationTerms
 from memsidecar_client._memory_mapping import memory_from_proto
 from memsidecar_client._memory_values import Memory
-from memsidecar_client._recall_values import Hit
 from memsidecar_client.v1.generation_service_pb2 import GenerationStart
 from memsidecar_client.v1.memory_service_pb2 import GetMemoryRequest
 
@@ -102,10 +101,10 @@ def start_again(start: GenerationStart, limits: GenerationTerms, inbox: Inbox, f
 
 
 async def no_longer_true(
-    connection: Connection, held: Mapping[str, Hit]
+    connection: Connection, told: Mapping[str, Memory | None]
 ) -> AsyncIterator[tuple[str, RetractionReason, Memory | None]]:
-    """Of memories that a call before has sent, those that stopped being true while nobody listened."""
-    for name, hit in list(held.items()):
+    """Of memories that the application has, those that stopped being true while nobody listened."""
+    for name, before in told.items():
         try:
             response = await connection.unary(
                 connection.stubs.memories.GetMemory, GetMemoryRequest(name=name), CHECK_TIMEOUT
@@ -118,7 +117,7 @@ async def no_longer_true(
         memory = memory_from_proto(response.memory)
         if memory.state in _NO_LONGER:
             yield name, _NO_LONGER[memory.state], None
-        elif _said(memory) != _said(hit.memory):
+        elif before is not None and _said(memory) != _said(before):
             yield name, RetractionReason.UPDATED, memory
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -33,6 +33,7 @@ from memsidecar_client._generation_values import (
     Watermark,
 )
 from memsidecar_client._generation_wire import Wire
+from memsidecar_client._memory_values import Memory
 from memsidecar_client._status_details import Violation
 from memsidecar_client._times import from_duration
 from memsidecar_client.v1.generation_service_pb2 import (
@@ -53,13 +54,14 @@ class GenerationRun:
         connection: Connection,
         start: GenerationStart,
         *,
+        known: Mapping[str, Memory | None],
         auto_credit: bool,
         on_event: Callable[[GenerationEvent], None] | None,
         timeout: float | None,
         resume_timeout: float,
     ) -> None:
         self.script = Script()
-        self.inbox = Inbox(frozenset(start.known_memories), self._renew if auto_credit else None)
+        self.inbox = Inbox(known, self._renew if auto_credit else None)
         self.result: GenerationSummary | None = None
         self._connection = connection
         self._start = start
@@ -268,7 +270,7 @@ class GenerationRun:
         self._terms = terms_from_proto(started)
         self.inbox.credit = self._terms.initial_credit
         self._tell(Resumed(self._terms, timedelta(seconds=self._now() - began)))
-        async for name, reason, successor in no_longer_true(self._connection, self.inbox.held):
+        async for name, reason, successor in no_longer_true(self._connection, self.inbox.told):
             self.inbox.take_back(name, reason, successor)
             self._call_back()
         return wire, replay

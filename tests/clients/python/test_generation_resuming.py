@@ -13,7 +13,9 @@ from memsidecar_client import (
     Cancelled,
     DeadlineExceeded,
     Draining,
+    Fact,
     GenerationEvent,
+    Memory,
     Recalled,
     ResourceExhausted,
     Resumed,
@@ -62,7 +64,7 @@ async def test_broken_stream_goes_on_with_all_text_and_nothing_comes_twice(
         await stream.hit("b")
         await oblige(stream)
 
-    server.memories = {"a": {"fact": {"statement": "a"}}}
+    server.memories = {name: {"fact": {"statement": name}} for name in ("a", "k")}
     server.scripts = [breaking_after("two.", "a"), second]
     async with writer.generation("the question", known=["k"], initial_credit=4, max_total_hits=10) as generation:
         await generation.feed("hm ", TextSource.REASONING)
@@ -132,6 +134,32 @@ async def test_what_stopped_being_true_while_nobody_listened_is_retracted(
     assert isinstance(retracted[0], Retracted)
     assert retracted[0].successor is not None
     assert retracted[0].successor.text == "in other words"
+
+
+async def test_known_memory_that_stopped_being_true_while_nobody_listened_is_retracted(
+    writer: AsyncMemsidecar, server: ScriptedGeneration
+) -> None:
+    server.memories = {
+        "holds": {"fact": {"statement": "holds"}},
+        "changed": {"fact": {"statement": "in other words"}},
+        "deleted": {"fact": {"statement": "deleted"}, "state": 5},
+        "named": {"fact": {"statement": "nobody knows what it said before"}},
+    }
+    known = [Memory(Fact(name), name=name) for name in ("holds", "changed")]
+    server.scripts = [breaking_after("x")]
+    async with writer.generation(known=[*known, "deleted", "erased", "named"]) as generation:
+        await generation.feed("x.")
+        await until(generation, Resumed)
+        retracted = [(await until(generation, Retracted))[-1] for _ in range(3)]
+    assert [(event.memory, event.reason) for event in retracted if isinstance(event, Retracted)] == [
+        ("changed", RetractionReason.UPDATED),
+        ("deleted", RetractionReason.DELETED),
+        ("erased", RetractionReason.PURGED),
+    ]
+    # What is gone for good is not to be sent either; what has changed may be.
+    assert sorted(server.streams[1].start.known_memories) == ["changed", "deleted", "erased", "holds", "named"]
+    assert generation.result is not None
+    assert generation.result.retracted == 3
 
 
 async def test_flush_that_waits_is_asked_for_again(writer: AsyncMemsidecar, server: ScriptedGeneration) -> None:
