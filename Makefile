@@ -3,6 +3,8 @@ VENV ?= .venv
 PYTHON ?= python3
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
+# Tests that wait more than they measure; those that time something have the machine for themselves.
+SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash domain)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
 export HNSWLIB_NO_NATIVE := 1
@@ -11,7 +13,7 @@ SETUP := $(VENV)/.installed
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup prerequisites format format-check lint types architecture test demo demo-stream bench bench-compare bench-scale \
+.PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
 	bench-stream quality quality-ablation quality-precision quality-stream quality-times soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
@@ -56,14 +58,21 @@ types: $(SETUP) ## Check the types (mypy strict)
 	$(call step,types)
 	@$(PY) -m mypy
 
-architecture: $(SETUP) ## Check who may import whom, sizes and names
-	$(call step,architecture)
+layers: $(SETUP)
+	$(call step,import contracts)
 	@$(VENV)/bin/lint-imports
+
+architecture: layers ## Check who may import whom, sizes and names
 	@$(PYTEST) tests/architecture
 
 test: $(SETUP) ## Run the whole suite (ARGS='tests/domain -k fold' for a part)
 	$(call step,tests)
+ifdef ARGS
 	@$(PYTEST) $(ARGS)
+else
+	@$(PYTEST) -n 2 --dist worksteal $(SIDE_BY_SIDE)
+	@$(PYTEST) $(addprefix --ignore=,$(SIDE_BY_SIDE))
+endif
 
 demo: $(SETUP) ## Play a conversation and show what is recalled
 	@$(VENV)/bin/memsidecar demo $(ARGS)
@@ -133,7 +142,7 @@ constraints: $(SETUP) ## Write constraints.txt from what is installed
 	@mv constraints.new constraints.txt
 
 # In the order of how soon each fails; what CI runs.
-ci: format-check lint types architecture generate-check proto-lint breaking skew test ## Everything that must pass before a merge
+ci: format-check lint types layers generate-check proto-lint breaking skew test ## Everything that must pass before a merge
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
