@@ -31,9 +31,12 @@ WORKERS: dict[str, MakeWorker] = {
 SETTINGS = {
     **CLIENT_VECTORS,
     "limits.heartbeat": "1",
+    # Generations use all of it at each stop.
+    "drain_grace": "3",
     "log.format": "json",
     # Hardly more than are open: streams that stay behind use them up, and new ones are refused.
     "generation.max_streams": "24",
+    "generation.max_streams_per_namespace": "24",
 }
 PROGRESS_SECONDS = 10.0
 

@@ -172,6 +172,7 @@ class Generations:
             min_confidence=dice.choice((None, 0.05)),
             initial_credit=dice.choice((None, 2)),
             max_total_hits=dice.choice((0, 1000)),
+            explain=True,
             on_event=followed.note if dice.random() < 0.5 else None,
         )
         followed.generation = generation
