@@ -29,8 +29,9 @@ class Soak:
     faults: list[str] = field(default_factory=list)
 
     def expect(self, holds: bool, promise: str) -> None:
-        """Note a broken promise, and end the soak when there are many."""
+        """Say that a promise is broken, and end the soak when many are."""
         if not holds:
+            print(f"BROKEN: {promise}", flush=True)
             self.faults.append(promise)
             if len(self.faults) >= 20:
                 self.stop.set()

@@ -56,6 +56,7 @@ class Script:
         self._credit = 0
         self._flush = False
         self._finish: GenerationFinish | None = None
+        self._finish_sent = False
         # Pieces up to here were sent again to a call that replaces another, joined, each with the seq it ends at.
         self._joined: list[int] = []
         self.replace_call = False
@@ -104,7 +105,7 @@ class Script:
 
     def finish(self, message: GenerationFinish) -> None:
         self._cut()
-        self._finish = message
+        self._finish, self._finish_sent = message, False
 
     def slow_down(self, pause: float) -> None:
         """At least `pause` seconds between pieces from now on."""
@@ -137,7 +138,10 @@ class Script:
         return kept
 
     def next(self, now: float) -> RecallDuringRequest | None:
-        """The next message, counted as sent; None when nothing is due."""
+        """The next message, counted as sent; None when nothing is due. After finish the server takes none: memories
+        that come then, on their way before, make credit that nobody needs."""
+        if self._finish_sent:
+            return None
         if self._rewind is not None:
             seq, self._rewind = self._rewind, None
             return RecallDuringRequest(rewind=Rewind(seq=seq))
@@ -155,7 +159,7 @@ class Script:
             self._flush = False
             return RecallDuringRequest(flush=Flush())
         if self._finish is not None:
-            message, self._finish = self._finish, None
+            message, self._finish, self._finish_sent = self._finish, None, True
             return RecallDuringRequest(finish=message)
         return None
 

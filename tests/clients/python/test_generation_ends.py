@@ -14,6 +14,7 @@ from memsidecar_client import (
     Cancelled,
     DeadlineExceeded,
     FailedPrecondition,
+    GenerationEvent,
     GenerationOutcome,
     InvalidArgument,
     Recalled,
@@ -38,6 +39,25 @@ async def test_finish_says_how_it_ended_and_what_to_remember(
         (1, True),
         (2, False),
     ]
+
+
+async def test_nothing_is_sent_after_finish_whatever_comes_then(
+    writer: AsyncMemsidecar, server: ScriptedGeneration
+) -> None:
+    async def memories_on_their_way(stream: Stream) -> None:
+        await stream.started()
+        await stream.until("finish")
+        for name in ("a", "b", "c"):
+            await stream.hit(name)
+        await asyncio.sleep(0.1)  # credit for them would come now
+        await stream.send(finished={})
+
+    server.scripts = [memories_on_their_way]
+    taken: list[GenerationEvent] = []
+    async with writer.generation(initial_credit=2, on_event=taken.append):
+        pass
+    assert len(taken) == 3
+    assert server.streams[0].kinds() == ["start", "finish"]
 
 
 async def test_leaving_by_an_exception_abandons_and_cancels(
