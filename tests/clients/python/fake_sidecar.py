@@ -125,20 +125,24 @@ class FakeSidecar:
         yield from self.late_recall_events
 
     def RecallDuring(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802
-        """Recalls the first text it is told, and takes it back on the flush."""
+        """Recalls the first sentence it is told, in however many pieces, and takes it back on the flush."""
         received: list[Any] = []
+        said, seq, recalled = "", 1, False
         self.enter("RecallDuring", received, context)
         for message in request_iterator:
             received.append(message)
-            memory = {"name": "m", "fact": {"statement": message.text.text}}
+            memory = {"name": "m", "fact": {"statement": said}}
             match message.WhichOneof("event"):
                 case "start":
                     yield made(RecallDuringResponse, started={"stream_id": "s", "initial_credit": 16})
                 case "text":
-                    yield made(RecallDuringResponse, hit={"hit": {"memory": memory}, "trigger_seq": message.text.seq})
+                    said, seq = said + message.text.text, message.text.seq
+                    if said.endswith((".", "。")) and not recalled:
+                        recalled, memory = True, {"name": "m", "fact": {"statement": said}}
+                        yield made(RecallDuringResponse, hit={"hit": {"memory": memory}, "trigger_seq": seq})
                 case "flush":
                     yield made(RecallDuringResponse, retracted={"memory": "m", "reason": 1, "successor": memory})
-                    yield made(RecallDuringResponse, watermark={"seq": 1})
+                    yield made(RecallDuringResponse, watermark={"seq": seq})
                 case "finish":
                     yield made(RecallDuringResponse, finished={"hits_sent": 1})
                     return

@@ -38,11 +38,11 @@ async def asynchronous(fake: FakeSidecar) -> None:
         assert stream.result is not None
         assert stream.result.received == 2
         async with client.generation("tea?") as generation:
-            await generation.feed("茶")
+            await generation.feed("茶。")
             await generation.flush()
             recalled, retracted, watermark = generation.new_events()
         assert isinstance(recalled, Recalled)
-        assert recalled.hit.memory.body == Fact("茶")
+        assert recalled.hit.memory.body == Fact("茶。")
         assert isinstance(retracted, Retracted)
         assert retracted.hit == recalled.hit
         assert watermark == Watermark(1)
@@ -71,7 +71,7 @@ def blocking(fake: FakeSidecar) -> None:
         with client.recall_stream("tea") as events:
             assert len(list(events)) == 2
         with client.generation() as generation:
-            assert list(generation.follow(["tea"])) == ["tea"]
+            assert list(generation.follow(["tea."])) == ["tea."]
             generation.flush()
             assert [type(event) for event in generation.new_events()] == [Recalled, Retracted, Watermark]
 
