@@ -89,7 +89,8 @@ class Limits:
     """Those of one namespace. Lower it where tenants share a sidecar, so that none of them takes all."""
     stream_idle: Annotated[float, Within(1, 86_400, "s")] = 300.0
     """Seconds that a StreamRemember or a RecallDuring waits for its client's next message; then it ends with
-    STREAM_IDLE: forgotten streams keep no new ones out."""
+    STREAM_IDLE: forgotten streams keep no new ones out. A Recall or WatchMemories whose client reads nothing for so
+    long is cut."""
     heartbeat: Annotated[float, Within(1, 3_600, "s")] = 15.0
     """Seconds after which a silent stream shows that it is alive: well under the minute or so after which proxies and
     load balancers give up on one."""

@@ -95,7 +95,8 @@ class ServerSettings:
     max_watches: int = 256
     max_watches_per_namespace: int = 256
     stream_idle: float = 300.0
-    """Seconds that a StreamRemember or a RecallDuring may wait for its client."""
+    """Seconds that a StreamRemember or a RecallDuring may wait for its client, and a message of Recall or WatchMemories
+    to be read."""
     max_generations: int = 1_000
     """Open RecallDuring streams, counted apart from all other calls."""
     heartbeat: float = 15.0
@@ -191,7 +192,7 @@ class Server:
     def _bind(self, data: grpc.aio.Server, probes: grpc.aio.Server) -> None:
         settings = self._settings
         services, namespace = self._services, settings.default_namespace
-        calls = Calls(self._admission, settings.token)
+        calls = Calls(self._admission, settings.token, settings.stream_idle)
         memory = MemoryServicer(
             services.memories,
             Ingest(services.remember, services.usage_of, namespace, services.now, settings.stream_idle),

@@ -43,8 +43,10 @@ _NAMES = ("name", "session", "parent")
 class Calls:
     """Wraps servicer methods into gRPC handlers. A method gets the request alone, or an iterator over requests."""
 
-    def __init__(self, admission: Admission, token: str) -> None:
+    def __init__(self, admission: Admission, token: str, unread: float) -> None:
+        """`unread`: seconds that a message of a server stream may wait for its client."""
         self.admission = admission
+        self._unread = unread
         self.token = f"Bearer {token}".encode() if token else b""
         # Unique over restarts by its random head, and cheap.
         self._head = secrets.token_hex(6)
@@ -77,7 +79,12 @@ class Calls:
                 call.admit(request)
                 async with aclosing(behaviour(request)) as responses:
                     async for response in responses:
-                        await context.write(response)
+                        try:
+                            async with asyncio.timeout(self._unread):
+                                await context.write(response)
+                        except TimeoutError:
+                            # It would not take a status either: the call is cut, and its place is free.
+                            raise asyncio.CancelledError from None
                 return
             await call.abort()
 

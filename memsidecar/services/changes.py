@@ -50,10 +50,6 @@ class Changes:
         self._listeners.setdefault(partition, {})[listening] = listener
         return listening
 
-    def is_heard(self, partition: Partition) -> bool:
-        """Whether anybody listens to it."""
-        return partition in self._listeners
-
     def forget(self, listening: Listening) -> None:
         listeners = self._listeners.get(listening.partition)
         if listeners is not None and listeners.pop(listening, None) is not None and not listeners:

@@ -22,11 +22,6 @@ class RecallDuring:
         self._of_namespace: Counter[str] = Counter()
         self._draining = False
 
-    @property
-    def streams(self) -> int:
-        """How many are open."""
-        return len(self._open)
-
     async def open(self, opening: Opening) -> tuple[Following, int]:
         """Follow a generation; it, and the revision that the memory has. Who opens it closes it.
 

@@ -186,6 +186,6 @@ async def nothing_left(live: Live) -> None:
 
     async def forgotten() -> bool:
         working = [task for task in asyncio.all_tasks() if task.get_name().startswith("recall-during")]
-        return live.recall_during.streams == 0 and not working
+        return not live.recall_during._open and not working
 
     await until(forgotten)

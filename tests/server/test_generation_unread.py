@@ -1,4 +1,4 @@
-"""Recall during generation: clients that do not read."""
+"""Streams whose clients do not read."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ import asyncio
 import gc
 import tracemalloc
 from dataclasses import replace
+from typing import Any
 
 import grpc
 import pytest
 
 from memsidecar.domain.draft import Draft
 from memsidecar.domain.memory import Fact
+from memsidecar.domain.revision import revision_token
 from memsidecar.server.app import ServerSettings
+from memsidecar.v1 import recall_service_pb2, watch_pb2
+from tests.server.api import Api
 from tests.server.live import Live, Talk, nothing_left, served
 from tests.services.stack import ANN
+from tests.session_servers import until
 
+SCOPE = {"namespace": ANN.namespace, "user": ANN.user}
 SENTENCE = "Caroline adopted a grey cat called Biscuit."
+# Little is under way between the two, so that what is not read is soon not written either.
+NARROW = (("grpc.http2.bdp_probe", 0), ("grpc.use_local_subchannel_pool", 1))
+LARGE = [Draft(Fact(f"{SENTENCE} Number {n}. {'z' * 100_000}")) for n in range(10)]
 
 
 async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
@@ -54,12 +63,10 @@ async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
 async def test_idle_client_that_does_not_read_keeps_no_place(
     alive: Live, settings: ServerSettings, finished: bool
 ) -> None:
-    await alive.stack.remember(ANN, *(Draft(Fact(f"{SENTENCE} Number {n}. {'z' * 100_000}")) for n in range(10)))
-    # Little is under way between the two, so that what is not read is soon not written either.
-    narrow = (("grpc.http2.bdp_probe", 0), ("grpc.use_local_subchannel_pool", 1))
+    await alive.stack.remember(ANN, *LARGE)
     async with (
         served(replace(settings, stream_idle=0.3, max_generations=1), alive.services) as (_, line),
-        grpc.aio.insecure_channel(f"unix:{settings.socket}", options=narrow) as other,
+        grpc.aio.insecure_channel(f"unix:{settings.socket}", options=NARROW) as other,
     ):
         deaf = await Talk.open(other, min_confidence=0.0, max_total_tokens=262_144, options={"max_hits": 10})
         await deaf.until("started")
@@ -70,6 +77,41 @@ async def test_idle_client_that_does_not_read_keeps_no_place(
             await deaf.say(finish={})
         await nothing_left(alive)
         await (await Talk.open(line)).finish()
+
+
+@pytest.mark.parametrize("method", ["recall", "watch"])
+async def test_stream_of_the_server_that_is_not_read_keeps_no_place(
+    alive: Live, settings: ServerSettings, method: str
+) -> None:
+    await alive.stack.remember(ANN, *LARGE)
+    start = revision_token(ANN.partition, 0)
+
+    def begun(line: grpc.aio.Channel) -> Any:
+        if method == "recall":
+            question: dict[str, Any] = {"scope": SCOPE, "query": {"text": SENTENCE}}
+            return Api(line).recall.Recall(recall_service_pb2.RecallRequest(**question))
+        since: dict[str, Any] = {"scope": SCOPE, "after": {"token": start}}
+        return Api(line).memory.WatchMemories(watch_pb2.WatchMemoriesRequest(**since))
+
+    async def is_open(line: grpc.aio.Channel, free: bool) -> bool:
+        """Whether there is room for one more, or none."""
+        call = begun(line)
+        try:
+            await call.read()
+        except grpc.aio.AioRpcError as error:
+            return not free and error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        call.cancel()
+        return free
+
+    async with (
+        served(replace(settings, stream_idle=1.0, max_streams=1, max_watches=1), alive.services) as (_, line),
+        grpc.aio.insecure_channel(f"unix:{settings.socket}", options=NARROW) as other,
+    ):
+        deaf = begun(other)
+        await deaf.read()
+        await until(lambda: is_open(line, free=False))
+        await until(lambda: is_open(line, free=True))
+        deaf.cancel()
 
 
 async def test_remembering_may_take_longer_than_a_client_may_be_silent(alive: Live, settings: ServerSettings) -> None:

@@ -95,7 +95,7 @@ async def refused_at_last(call: Any) -> Refusal:
 
 def nobody_listens(stack: Stack) -> Callable[[], Awaitable[bool]]:
     async def ended() -> bool:
-        return not stack.watch._tails and not stack.changes.is_heard(WHO)
+        return not stack.watch._tails and WHO not in stack.changes._listeners
 
     return ended
 

@@ -164,7 +164,7 @@ async def _in_pieces(folder: Path, steps: list[tuple[str, int, str]], scope: Sco
                 await _happen(stack, ids, what, number, colour)
     await watcher.read()
     await watcher.break_off()
-    assert not stack.changes.is_heard(WHO)
+    assert WHO not in stack.changes._listeners
     published = [entry for entry in stack.published if entry.partition == WHO]
     await stack.close()
 
