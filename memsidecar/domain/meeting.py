@@ -13,11 +13,14 @@ USUAL_STATES = frozenset({State.ACTIVE, State.DISPUTED})
 _ABOUT = (Relation.MENTIONS, Relation.ABOUT)
 
 
-def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
-    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`."""
+def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | None = None) -> bool:
+    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`.
+
+    `known` is when the store is read, default `now` (`state_seen`).
+    """
     own = memory.scope
     return (
-        memory.state_at(now) in (wanted.states or USUAL_STATES)
+        _is_of_state(memory, wanted, now, now if known is None else known)
         and _is_of_kind(memory, wanted)
         and (not scope.agent or own.agent in ("", scope.agent))
         and (not scope.session or own.session == scope.session)
@@ -31,6 +34,24 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
         and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
         and _is_about(memory, wanted.entities)
     )
+
+
+def state_seen(memory: Memory, now: int, known: int) -> State:
+    """The state that a question which is asked at `now` sees in a store that is read at `known`: what was superseded by
+    then is, even if the question was asked before; whether it has expired is a matter of the question's time."""
+    return memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
+
+
+def _is_of_state(memory: Memory, wanted: Filter, now: int, known: int) -> bool:
+    state = state_seen(memory, now, known)
+    if wanted.valid_at is not None and not wanted.states and _was_true(memory):
+        return True
+    return state in (wanted.states or USUAL_STATES)
+
+
+def _was_true(memory: Memory) -> bool:
+    """Whether it is history that says until when it held: then it is an answer for that time."""
+    return memory.state is State.SUPERSEDED and memory.valid_to is not None
 
 
 def _is_of_kind(memory: Memory, wanted: Filter) -> bool:

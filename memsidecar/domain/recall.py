@@ -40,7 +40,7 @@ class Filter:
     """Conditions that a memory must all meet. Empty or None means: no condition, apart from `kinds` and `states`.
 
     No `kinds`: all but discovered entities. No `states`: active and disputed. Times are half-open intervals.
-    `valid_at`: true in the world then, as far as the memory says.
+    `valid_at`: true in the world then, as far as the memory says; without states also what has been superseded since.
     """
 
     kinds: frozenset[Kind] = frozenset()
