@@ -30,7 +30,7 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | N
         and _is_within(memory.said_at, wanted.min_said, wanted.max_said)
         and (wanted.min_importance is None or memory.importance >= wanted.min_importance)
         and (wanted.min_confidence is None or memory.confidence >= wanted.min_confidence)
-        and (wanted.valid_at is None or _is_valid(memory, wanted.valid_at))
+        and (wanted.valid_at is None or is_valid(memory, wanted.valid_at))
         and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
         and _is_about(memory, wanted.entities)
     )
@@ -64,7 +64,8 @@ def _is_within(time: int, start: int | None, end: int | None) -> bool:
     return (start is None or start <= time) and (end is None or time < end)
 
 
-def _is_valid(memory: Memory, at: int) -> bool:
+def is_valid(memory: Memory, at: int) -> bool:
+    """Whether it is true in the world at a time, as far as it says."""
     starts, ends = memory.valid_from, memory.valid_to
     return (starts is None or starts <= at) and (ends is None or at < ends)
 

@@ -11,6 +11,7 @@ from memsidecar.domain import limits
 from memsidecar.domain.diversity import enough, fold, fold_key, vary
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.recall import Hit
+from memsidecar.services.linking import Linking, Placed, standings_of
 from memsidecar.services.search import Candidate, Search
 
 # Candidates looked at beyond those that are wanted: near duplicates take places, and variety needs something to choose.
@@ -63,11 +64,12 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
     if wanted.diversity > 0:
         groups = _varied(searches, ranked, groups, depth + 1, wanted)
     best = ranked[0].score
-    page = groups[wanted.skip : depth]
+    placed = Linking(searches, ranked, groups).first(depth + 1)
+    page = placed[wanted.skip : depth]
     if wanted.breadth is not None:
-        page = page[: enough([ranked[group[0]].score for group in page], wanted.breadth, wanted.most)]
-    hits = [_hit(searches, ranked, group, best) for group in page]
-    more = wanted.breadth is None and len(groups) > depth and depth < limits.MAX_DEPTH_OF_PAGES
+        page = page[: enough([one.score for one in page], wanted.breadth, wanted.most)]
+    hits = [_hit(searches, ranked, one, best) for one in page]
+    more = wanted.breadth is None and len(placed) > depth and depth < limits.MAX_DEPTH_OF_PAGES
     return Page(hits, more, ranked[0].place, starved)
 
 
@@ -110,9 +112,18 @@ def _varied(
     return [groups[place] for place in (*chosen, *(p for p in range(len(groups)) if p not in taken))]
 
 
-def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], group: Sequence[int], best: float) -> Hit:
-    first = ranked[group[0]]
-    hit = searches[first.place].hit(first.number, best)
+def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed, best: float) -> Hit:
+    search = searches[placed.place]
+    if placed.brought is not None:
+        return replace(search.brought(placed.brought, placed.score, best), counterpart_of=placed.counterpart_of)
+    group = placed.group
+    hit = search.hit(ranked[group[0]].number, best, placed.score)
+    if search.links:
+        hit = replace(
+            hit,
+            standings=standings_of(searches, (ranked[place] for place in group)),
+            counterpart_of=placed.counterpart_of,
+        )
     if len(group) == 1:
         return hit
     others = (ranked[place] for place in group[1:])

@@ -11,6 +11,7 @@ from memsidecar.domain.diversity import fold_number
 from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.meeting import USUAL_STATES
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.reading import sources_of
 from memsidecar.domain.traits import traits
 from memsidecar.domain.usage import Access, Usage
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
@@ -23,7 +24,8 @@ MOST_ACCESSES = 2**31
 # `previous` and `following` are the rows of the neighbouring episodes of the session; `traits` is a Trait;
 # `mentions` counts the entities that a row mentions, `chunks` its vectors (0: none yet), each up to the type's most.
 # `usefulness` follows from the three counts of verdicts before it; `accesses` and `accessed` are how often and when
-# last a memory was recalled. `superseded` is when another memory takes or took its place. `fold` is equal for memories that may say the same (`domain/diversity.py`).
+# last a memory was recalled. `superseded` is when another memory takes or took its place; `derived` marks what was
+# read from another memory. `fold` is equal for memories that may say the same (`domain/diversity.py`).
 _TYPES: Mapping[str, type[np.generic]] = {
     "created": np.int64,
     "said": np.int64,
@@ -47,6 +49,7 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "mentions": np.uint8,
     "live": np.bool_,
     "discovered": np.bool_,
+    "derived": np.bool_,
     "recallable": np.bool_,
     "used": np.uint32,
     "ignored": np.uint32,
@@ -152,6 +155,7 @@ class Columns:
         a["session"][row] = self.sessions.number(memory.scope.session)
         a["discovered"][row] = entity and discovered
         a["recallable"][row] = memory.state in RECALLABLE_STATES and not discovered
+        a["derived"][row] = bool(sources_of(memory))
         a["traits"][row] = traits(memory.body)
         a["mentions"][row] = min(len(memory.mentions), 255)
         if isinstance(memory.body, Episode):
