@@ -26,9 +26,9 @@ from memsidecar.ports.ledger import Ledger
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.moments import Moments
 from memsidecar.services.preparing import Prepared, Preparing, Space
+from memsidecar.services.recorded import Answer
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident.filtering import matching
-from memsidecar.services.writing import Answer
 
 # Memories decoded for a list before others get a turn, and characters of theirs.
 LISTED_AT_ONCE = 32
@@ -253,7 +253,7 @@ class Memories:
         (result,) = answer.results
         if isinstance(result, SidecarError):
             raise result
-        if result is None:
+        if not isinstance(result, Outcome):
             raise NotFound("a memory stored by this request (purged since)")
         loaded = self._residency.peek(partition)
         if loaded is not None and loaded.resident.due:
