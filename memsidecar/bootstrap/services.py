@@ -30,6 +30,7 @@ from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.memories import Memories
+from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing
@@ -89,7 +90,8 @@ async def make_services(
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
     embeds = stores.space.embeds or config.embedding.provider == "client"
-    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
+    moments = Moments(residency, past, clock)
+    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments)
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)

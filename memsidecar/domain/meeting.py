@@ -9,8 +9,26 @@ from memsidecar.domain.scope import Scope
 
 USUAL_STATES = frozenset({State.ACTIVE, State.DISPUTED})
 """States that meet a filter that names none."""
+_STATES_OF_A_TIME = USUAL_STATES | {State.SUPERSEDED}
 
 _ABOUT = (Relation.MENTIONS, Relation.ABOUT)
+
+
+def usual_states(wanted: Filter) -> frozenset[State]:
+    """States that meet a filter that names none. What was true at a time may have been superseded since."""
+    return USUAL_STATES if wanted.valid_at is None else _STATES_OF_A_TIME
+
+
+def true_at(memory: Memory, time: int) -> bool:
+    """Whether a memory says that it was true in the world then; one that says nothing of times always was."""
+    starts, ends = memory.valid_from, memory.valid_to
+    return (starts is None or starts <= time) and (ends is None or time < ends)
+
+
+def state_seen(memory: Memory, now: int, known: int) -> State:
+    """The state that a question which is asked at `now` sees in a store that is read at `known`: what was superseded by
+    then is, even if the question was asked before; whether it has expired is a matter of the question's time."""
+    return memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
 
 
 def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | None = None) -> bool:
@@ -20,7 +38,7 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | N
     """
     own = memory.scope
     return (
-        _is_of_state(memory, wanted, now, now if known is None else known)
+        state_seen(memory, now, now if known is None else known) in (wanted.states or usual_states(wanted))
         and _is_of_kind(memory, wanted)
         and (not scope.agent or own.agent in ("", scope.agent))
         and (not scope.session or own.session == scope.session)
@@ -30,28 +48,10 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | N
         and _is_within(memory.said_at, wanted.min_said, wanted.max_said)
         and (wanted.min_importance is None or memory.importance >= wanted.min_importance)
         and (wanted.min_confidence is None or memory.confidence >= wanted.min_confidence)
-        and (wanted.valid_at is None or is_valid(memory, wanted.valid_at))
+        and (wanted.valid_at is None or true_at(memory, wanted.valid_at))
         and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
         and _is_about(memory, wanted.entities)
     )
-
-
-def state_seen(memory: Memory, now: int, known: int) -> State:
-    """The state that a question which is asked at `now` sees in a store that is read at `known`: what was superseded by
-    then is, even if the question was asked before; whether it has expired is a matter of the question's time."""
-    return memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
-
-
-def _is_of_state(memory: Memory, wanted: Filter, now: int, known: int) -> bool:
-    state = state_seen(memory, now, known)
-    if wanted.valid_at is not None and not wanted.states and _was_true(memory):
-        return True
-    return state in (wanted.states or USUAL_STATES)
-
-
-def _was_true(memory: Memory) -> bool:
-    """Whether it is history that says until when it held: then it is an answer for that time."""
-    return memory.state is State.SUPERSEDED and memory.valid_to is not None
 
 
 def _is_of_kind(memory: Memory, wanted: Filter) -> bool:
@@ -62,12 +62,6 @@ def _is_of_kind(memory: Memory, wanted: Filter) -> bool:
 
 def _is_within(time: int, start: int | None, end: int | None) -> bool:
     return (start is None or start <= time) and (end is None or time < end)
-
-
-def is_valid(memory: Memory, at: int) -> bool:
-    """Whether it is true in the world at a time, as far as it says."""
-    starts, ends = memory.valid_from, memory.valid_to
-    return (starts is None or starts <= at) and (ends is None or at < ends)
 
 
 def _is_about(memory: Memory, entities: tuple[str, ...]) -> bool:

@@ -55,4 +55,6 @@ class Remember:
         if loaded is not None and loaded.resident.due:
             self._backlog.notice(scope.partition)
         gone = NotFound("a memory stored by this request (purged since)")
-        return Remembered(tuple(gone if r is None else r for r in answer.results), answer.revision)
+        return Remembered(
+            tuple(r if isinstance(r, Outcome | SidecarError) else gone for r in answer.results), answer.revision
+        )

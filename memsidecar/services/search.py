@@ -11,7 +11,7 @@ import numpy as np
 from memsidecar.domain.confidence import grounds, hit_confidence
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
-from memsidecar.domain.meeting import is_valid, meets, state_seen
+from memsidecar.domain.meeting import meets, state_seen, true_at
 from memsidecar.domain.memory import Entity, Memory
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
@@ -180,7 +180,7 @@ class Search:
         which the newer one was not true."""
         newer = self._statements.memory(standing.superseded_by) if standing.superseded_by else None
         at = self._question.filter.valid_at
-        return newer is not None and (at is None or is_valid(newer, at))
+        return newer is not None and (at is None or true_at(newer, at))
 
     def brought(self, memory: Memory, score: float, best: float) -> Hit:
         """A memory that was not looked for, as a hit beside one with that score."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memsidecar.adapters.system_runtime import SystemClock
+from memsidecar.domain.as_of import NOW as EVER
+from memsidecar.domain.as_of import AsOf
 from memsidecar.domain.context.assemble import assemble
 from memsidecar.domain.context.values import Built, Material, Wanted
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
@@ -141,11 +143,11 @@ class FakeMemories(Memories):
         memory = self.world.memories[partition, memory_id] = stored(partition, draft, memory_id)
         return Written(memory, 1)
 
-    async def get(self, partition: Partition, memory_id: str) -> Memory:
+    async def get(self, partition: Partition, memory_id: str, as_of: AsOf = EVER) -> Memory:
         await self.world.step("memories", partition, memory_id)
         return self._find(partition, memory_id)
 
-    async def get_many(self, names: Sequence[tuple[Partition, str]]) -> tuple[Memory, ...]:
+    async def get_many(self, names: Sequence[tuple[Partition, str]], as_of: AsOf = EVER) -> tuple[Memory, ...]:
         await self.world.step("memories", names)
         return tuple(self._find(*name) for name in names)
 
@@ -156,6 +158,7 @@ class FakeMemories(Memories):
         newest_first: bool,
         after: int | None,
         limit: int,
+        known_at: int | None = None,
     ) -> MemoryPage:
         await self.world.step("memories", scope, filter, newest_first, after, limit)
         found = [m for (partition, _), m in self.world.memories.items() if partition == scope.partition]

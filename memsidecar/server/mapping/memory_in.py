@@ -117,6 +117,7 @@ def read_fact(fact: pb.Fact, path: str, references: References) -> Fact:
         object_entity=references.one(fact.entity, f"{path}.entity"),
         object_text=fact.text,
         object_value=read_value(fact.value) if fact.HasField("value") else "",
+        negated=fact.negated,
     )
 
 

@@ -130,6 +130,8 @@ def _set_fact(target: pb.Fact, body: Fact, partition: Partition) -> None:
         set_value(target.value, body.object_value)
     elif body.object_text:
         target.text = body.object_text
+    if body.negated:
+        target.negated = True
 
 
 def _set_episode(target: pb.Episode, body: Episode, partition: Partition) -> None:

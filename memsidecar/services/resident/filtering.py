@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.meeting import usual_states
 from memsidecar.domain.memory import State
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
-from memsidecar.services.resident.columns import NEVER, RECALLABLE_STATES, Columns, Strings
+from memsidecar.services.resident.columns import Columns, Strings
 from memsidecar.services.resident.partition import Resident
 
 Mask = NDArray[np.bool_]
@@ -54,8 +55,8 @@ def _state_and_kind(resident: Resident, wanted: Filter, now: int, known: int) ->
     columns = resident.columns
     live: Any = columns["live"]
     state: Any = columns["state"]
-    states = wanted.states or RECALLABLE_STATES
-    if not wanted.states and not wanted.kinds:
+    states = wanted.states or usual_states(wanted)
+    if not wanted.states and not wanted.kinds and wanted.valid_at is None:
         mask: Mask = np.array(columns["recallable"], dtype=np.bool_)
     else:
         # Expiry is a matter of time, not of what is stored: an active memory past its time is EXPIRED.
@@ -76,9 +77,6 @@ def _state_and_kind(resident: Resident, wanted: Filter, now: int, known: int) ->
         mask &= ~expired
         if State.EXPIRED in states:
             mask |= expired & _of_kind(columns, wanted)
-    if wanted.valid_at is not None and not wanted.states:
-        ends: Any = columns["valid_to"]
-        mask |= live & (state == int(State.SUPERSEDED)) & (ends < NEVER) & _of_kind(columns, wanted)
     return mask
 
 
