@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memsidecar.domain.memory import Memory, State
+from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import HitStanding
 from memsidecar.services.search import Candidate, Search
 
@@ -35,51 +36,49 @@ class Linking:
     groups: Sequence[Sequence[int]]
     _placed: list[Placed] = field(default_factory=list)
     _done: set[tuple[int, str]] = field(default_factory=set)
-    _group_of: dict[tuple[int, str], int] = field(default_factory=dict)
+    _group_of: dict[tuple[int, str], Sequence[int]] = field(default_factory=dict)
 
     def first(self, count: int) -> list[Placed]:
         """The first so many places. They do not depend on the count, so that pages agree."""
         if not any(search.links for search in self.searches):
-            firsts = ((self.ranked[group[0]], group) for group in self.groups[:count])
-            return [Placed(first.score, first.place, group) for first, group in firsts]
-        for index, group in enumerate(self.groups):
+            return [self._of(group) for group in self.groups[:count]]
+        for group in self.groups:
             if len(self._placed) >= count:
                 break
-            if self._is_done(index):
+            if self._name(group[0]) in self._done:
                 continue
-            first = self.ranked[group[0]]
-            search = self.searches[first.place]
-            standings = self._standings(group) if search.links else ()
-            if not standings:
-                self._put(Placed(first.score, first.place, group))
-                continue
-            names = [self._name(each) for each in group]
-            own = {memory_id for _, memory_id in names}
+            here = self._of(group)
+            search = self.searches[here.place]
+            standings = standings_of(self.searches, (self.ranked[each] for each in group)) if search.links else ()
+            names = [self._name(each) for each in group] if standings else []
             for standing in standings:
                 if standing.state is State.SUPERSEDED and search.bears(standing):
-                    self._bring(standing.newer, own, first, "")
-            self._put(Placed(first.score, first.place, group))
+                    self._bring(standing.newer, names, here, "")
+            self._put(here)
             for standing in standings:
                 if standing.state is State.DISPUTED:
-                    self._bring(standing.counterparts, own, first, names[0][1])
+                    self._bring(standing.counterparts, names, here, names[0][1])
         return self._placed[:count]
 
-    def _bring(self, wanted: Sequence[str], own: set[str], beside: Candidate, counterpart_of: str) -> None:
-        """Put one of the wanted memories here, unless one of them stands above already or here itself."""
-        place = beside.place
-        if not wanted or any(each in own or (place, each) in self._done for each in wanted):
+    def _of(self, group: Sequence[int]) -> Placed:
+        return Placed(self.ranked[min(group)].score, self.ranked[group[0]].place, group)
+
+    def _bring(self, others: Sequence[str], own: Sequence[tuple[int, str]], here: Placed, counterpart_of: str) -> None:
+        """Put one of the others here, unless one of them stands above already or here itself."""
+        place = here.place
+        if any((place, each) in own or (place, each) in self._done for each in others):
             return
-        groups = self._groups()
-        there = [groups[place, each] for each in wanted if (place, each) in groups]
-        if there:
-            self._put(Placed(beside.score, place, self.groups[min(there)], None, counterpart_of))
+        search = self.searches[place]
+        found = [memory for each in others if (memory := search.wanted(each)) is not None]
+        if not found:
             return
-        kind = self.searches[place].memory(beside.number).kind
-        found = [memory for each in wanted if (memory := self.searches[place].wanted(each)) is not None]
-        if found:
-            # What is like the hit says most beside it: a turn beside a turn, a fact beside a fact.
-            brought = next((memory for memory in found if memory.kind is kind), found[0])
-            self._put(Placed(beside.score, place, (), brought, counterpart_of))
+        # What is like the hit says most beside it, a turn beside a turn, a fact beside a fact; of several the newest.
+        kind = search.memory(self.ranked[here.group[0]].number).kind
+        chosen = max(found, key=lambda memory: (memory.kind is kind, memory.said_at, memory.id))
+        group = self._group(place, chosen.id)
+        self._put(Placed(here.score, place, group, None if group else chosen, counterpart_of))
+        # Facts that it states need no place of their own.
+        self._done.update((place, each.id) for each in found if chosen.id in sources_of(each))
 
     def _put(self, placed: Placed) -> None:
         self._placed.append(placed)
@@ -88,22 +87,16 @@ class Linking:
         else:
             self._done.update(map(self._name, placed.group))
 
-    def _is_done(self, index: int) -> bool:
-        return any(self._name(each) in self._done for each in self.groups[index])
-
-    def _standings(self, group: Sequence[int]) -> tuple[HitStanding, ...]:
-        return standings_of(self.searches, (self.ranked[each] for each in group))
-
     def _name(self, place: int) -> tuple[int, str]:
         one = self.ranked[place]
         return one.place, self.searches[one.place].memory(one.number).id
 
-    def _groups(self) -> dict[tuple[int, str], int]:
-        """Where each candidate stands; made when something is looked for."""
+    def _group(self, place: int, memory_id: str) -> Sequence[int]:
+        """The candidates among which a memory is; empty when it is not one."""
         if not self._group_of:
-            for index, group in enumerate(self.groups):
-                self._group_of.update((self._name(each), index) for each in group)
-        return self._group_of
+            for group in self.groups:
+                self._group_of.update((self._name(each), group) for each in group)
+        return self._group_of.get((place, memory_id), ())
 
 
 def standings_of(searches: Sequence[Search], group: Iterable[Candidate]) -> tuple[HitStanding, ...]:

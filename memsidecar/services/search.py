@@ -16,6 +16,7 @@ from memsidecar.domain.memory import Entity, Memory
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
+from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.traits import Trait
@@ -41,22 +42,21 @@ FRESH = 0.05
 # Candidates read without a break: about a millisecond.
 READ_AT_ONCE = 40
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
-
-
-# The component of a score that a memory has for what it supersedes or contradicts.
+# The component of a score that a memory has for what it states, supersedes or contradicts.
 LINKED = "linked"
 
 
 class Candidate(NamedTuple):
     """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
     candidate in its search, `place` that of its search among those of the question; `fold` is equal for candidates that
-    may say the same."""
+    may say the same. `derived` was read from another memory."""
 
     behind: float
     place: int
     birth: int
     number: int
     fold: int
+    derived: bool = False
 
     @property
     def score(self) -> float:
@@ -146,9 +146,28 @@ class Search:
         births: Any = self._resident.columns["birth"][self._rows]
         chosen = order(scores, births, limit)
         lowest = self._question.min_score
-        folds = self._resident.columns["fold"][self._rows[chosen]]
-        found = zip(scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), folds.tolist(), strict=True)
-        return [Candidate(-score, place, birth, index, fold) for score, birth, index, fold in found if score >= lowest]
+        columns, rows = self._resident.columns, self._rows[chosen]
+        found = zip(
+            scores[chosen].tolist(),
+            births[chosen].tolist(),
+            chosen.tolist(),
+            columns["fold"][rows].tolist(),
+            columns["derived"][rows].tolist(),
+            strict=True,
+        )
+        return [
+            Candidate(-score, place, birth, index, fold, derived)
+            for score, birth, index, fold, derived in found
+            if score >= lowest
+        ]
+
+    def row(self, candidate: int) -> int:
+        return int(self._rows[candidate])
+
+    def source_rows(self, candidate: int) -> list[int]:
+        """Rows of the memories that a candidate was read from."""
+        known = self._resident.lookup.rows
+        return [known[source] for source in sources_of(self.memory(candidate)) if source in known]
 
     def had(self) -> frozenset[int]:
         """The candidates that whoever asks has already."""

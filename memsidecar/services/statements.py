@@ -31,12 +31,36 @@ class Statements:
             return ()
         found: list[HitStanding] = []
         for stated in self._stated(memory):
-            state = state_seen(stated, self._now, self._known)
+            state = self.state(stated)
             if state is State.SUPERSEDED:
                 found.append(self._superseded(stated))
             elif state is State.DISPUTED:
                 found += self._disputed(stated)
         return tuple(found)
+
+    def state(self, memory: Memory) -> State:
+        """The state that the question sees."""
+        return state_seen(memory, self._now, self._known)
+
+    def successor(self, memory_id: str) -> Memory | None:
+        """What holds instead of a memory that has been superseded; None when that is gone, or nobody knows."""
+        conflict = self._lost(memory_id) if self.possible else None
+        holder = self._holder(memory_id, conflict) if conflict is not None else ""
+        return self.memory(holder) if holder else None
+
+    def scheduled(self, memory: Memory) -> list[Memory]:
+        """What was read from a memory and will be superseded at a time that is known."""
+        if self._resident.columns.last_superseding <= self._known:
+            return []
+        superseded: Any = self._resident.columns["superseded"]
+        rows = self._resident.lookup.read_from(memory.id)
+        return [self._resident.records.get(row) for row in rows if superseded[row] > self._known]
+
+    def read_from(self, memory_id: str) -> list[Memory]:
+        """The facts and preferences that were read from a memory and are SUPERSEDED or DISPUTED."""
+        states: Any = self._resident.columns["state"]
+        rows = self._resident.lookup.read_from(memory_id)
+        return [self._resident.records.get(row) for row in rows if states[row] in _UNSETTLED]
 
     def memory(self, memory_id: str) -> Memory | None:
         """One that is there and not deleted."""
@@ -44,13 +68,9 @@ class Statements:
         return memory if memory is not None and memory.state is not State.DELETED else None
 
     def _stated(self, memory: Memory) -> Iterator[Memory]:
-        resident = self._resident
         if memory.state in (State.SUPERSEDED, State.DISPUTED):
             yield memory
-        states: Any = resident.columns["state"]
-        for row in resident.lookup.read_from(memory.id):
-            if states[row] in _UNSETTLED:
-                yield resident.records.get(row)
+        yield from self.read_from(memory.id)
 
     def _superseded(self, loser: Memory) -> HitStanding:
         conflict = self._lost(loser.id)
@@ -100,7 +120,7 @@ class Statements:
             memory = self.memory(holder)
             if memory is None:
                 return ""
-            if state_seen(memory, self._now, self._known) is not State.SUPERSEDED:
+            if self.state(memory) is not State.SUPERSEDED:
                 return holder
             further = self._lost(holder)
             if further is None:
