@@ -119,7 +119,16 @@ class FakeRemember(Remember):
     def __init__(self, world: World) -> None:
         self.world = world
 
-    async def __call__(self, scope: Scope, drafts: Sequence[Draft], wait: Wait, request: Request) -> Remembered:
+    async def __call__(
+        self,
+        scope: Scope,
+        drafts: Sequence[Draft],
+        wait: Wait,
+        request: Request,
+        *,
+        extract: bool = True,
+        job: str = "",
+    ) -> Remembered:
         await self.world.step("remember", scope, tuple(drafts), wait, request)
         outcomes: list[Outcome | SidecarError] = []
         for index, draft in enumerate(drafts):
