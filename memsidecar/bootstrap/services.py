@@ -29,9 +29,11 @@ from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
+from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
 from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing
 from memsidecar.services.purging import Purging
@@ -41,6 +43,8 @@ from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
 
@@ -128,6 +132,10 @@ async def make_services(
         now=clock.now,
         remember=remember,
         memories=memories,
+        knowledge=Knowledge(residency, preparing, backlog),
+        slot_history=SlotHistory(moments),
+        unite=UniteEntities(residency, clock, ids),
+        neighbours=Neighbours(),
         recall=recall,
         recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),
         give_feedback=give_feedback,

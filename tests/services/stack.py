@@ -24,6 +24,7 @@ from memsidecar.services.changes import Changes
 from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
+from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
 from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
@@ -33,6 +34,8 @@ from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
+from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
 from tests.doubles.hash_embedder import HashEmbedder
@@ -95,6 +98,9 @@ class Stack:
         # Nobody listens there: a test that needs sessions names a server's.
         self.session_store = RedisSessions.connect(RedisSettings(f"unix://{directory / 'none.sock'}"))
         self.recalling = self.recall_with(self.session_store)
+        self.knowledge = Knowledge(self.residency, self.preparing, self.backlog)
+        self.slot_history = SlotHistory(self.moments)
+        self.unite = UniteEntities(self.residency, clock, ids)
         self.judging = GiveFeedback(self.residency)
         self.watch = self.watch_with(60.0)
 
