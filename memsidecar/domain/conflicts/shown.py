@@ -32,6 +32,11 @@ class Shown:
 
 def shown(view: PartitionView, conflict: Conflict) -> Shown:
     """The conflict with the newest versions of its memories."""
-    ids = dict.fromkeys((*conflict.memories, conflict.subject, *(e.source_id for e in conflict.evidence)))
-    found = ((memory_id, view.memory(memory_id)) for memory_id in ids if memory_id)
+    found = ((memory_id, view.memory(memory_id)) for memory_id in ids_of(conflict))
     return Shown(conflict, {memory_id: memory for memory_id, memory in found if memory is not None})
+
+
+def ids_of(conflict: Conflict) -> tuple[str, ...]:
+    """The memories that it takes to say it in words, each once."""
+    ids = (*conflict.memories, conflict.subject, *(each.source_id for each in conflict.evidence))
+    return tuple(memory_id for memory_id in dict.fromkeys(ids) if memory_id)
