@@ -15,6 +15,8 @@ from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import entity_key
 
 _NONE: frozenset[str] = frozenset()
+IDENTITY = "same_as"
+"""The attribute of the records of merges of entities: they are kept as resolved conflicts."""
 # The edges by which a memory leads to an entity.
 NAMING = frozenset({Relation.MENTIONS, Relation.ABOUT})
 
