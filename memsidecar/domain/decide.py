@@ -287,6 +287,9 @@ def _same(decision: Decision, new: Memory, challenge: Challenge) -> Memory | Non
         single = is_single(challenge.rules, stance.slot, challenge.manner is not Manner.STATED)
         return said_again(new, Neighbourhood(view, new, stance, single))
     found = view.by_digest(new.digest)
+    merged = view.memory(found) if found is not None else None
+    if merged is not None and isinstance(body, Entity) and merged.state is State.SUPERSEDED:
+        found = None  # it is another entity's by now
     if found is None and isinstance(body, Entity):
         found = view.entity(entity_key(body.display_name))
         if found is None:

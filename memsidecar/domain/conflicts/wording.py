@@ -124,7 +124,8 @@ def _plain(value: str) -> str:
 
 
 def _there(conflict: Conflict, memories: Mapping[str, Memory]) -> list[Memory]:
-    return sorted((memories[i] for i in conflict.memories if i in memories), key=order_of)
+    ids = (conflict.winner, *conflict.losers) if conflict.attribute == IDENTITY else conflict.memories
+    return sorted((memories[i] for i in ids if i in memories), key=order_of)
 
 
 def _language(memories: Sequence[Memory]) -> str:
