@@ -9,7 +9,7 @@ from enum import IntEnum
 from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft, Outcome, Request
-from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
+from memsidecar.domain.errors import ConflictRejected, InvalidField, NotFound, SidecarError
 from memsidecar.domain.scope import Scope
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Preparing
@@ -66,7 +66,7 @@ class Remember:
             for draft, found in zip(drafts, prepared, strict=True):
                 try:
                     yield remember(decision, draft, found.mentions, found.vectors, found.digest)
-                except InvalidField as error:
+                except (InvalidField, ConflictRejected) as error:
                     yield error
 
         terms = {found.text: found.terms for found in prepared}
