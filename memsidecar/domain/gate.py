@@ -30,7 +30,8 @@ _SENSITIVE = {
         re.IGNORECASE,
     ),
     "politics": re.compile(
-        r"\b(?:vot(?:e|ed|ing) for|republican|democrat|conservative party|labour party|socialist|communist|trade union member)\b"
+        r"\b(?:vot(?:e|ed|ing) for|republican|democrat|(?:conservative|labour) party|socialist|communist"
+        r"|trade union member)\b"
         r"|党员|入党|投票给",
         re.IGNORECASE,
     ),

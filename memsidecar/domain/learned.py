@@ -15,7 +15,7 @@ from memsidecar.domain.identity import digest_of
 from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
-from memsidecar.domain.slots import slot_of
+from memsidecar.domain.slots import Slot, slot_of
 from memsidecar.domain.structuring import is_description, relation_in
 from memsidecar.domain.text import display_name, entity_key, normalise
 
@@ -42,11 +42,15 @@ def learn(
     decision: Decision, episode: Memory, claims: Sequence[ClaimFound], store: Store = _stored
 ) -> Iterator[Outcome | Declined]:
     """Remember what was read out of an episode, each claim derived from it. One that cannot be stored is declined
-    alone, with the reason."""
+    alone, with the reason; so is what another extractor has read out of the same episode for the same slot."""
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
-            known = _said_already(decision, draft)
+            slot = slot_of(_as_memory(decision, draft))
+            if slot is not None and _read_already(decision, draft, slot, episode.id):
+                yield Declined(_statement(draft), "it was read out of this text already")
+                continue
+            known = _said_already(decision, draft, slot) if slot is not None else None
             if known is not None:
                 # The same of the same slot in other words (P4): a source more for what is known.
                 draft = replace(draft, body=known.body, agent=known.scope.agent)
@@ -109,9 +113,10 @@ def _holders(decision: Decision, owner: str, attribute: Attribute) -> list[str]:
     found: dict[str, None] = {}
     for memory_id in decision.view.in_slot(owner, attribute.key):
         memory = decision.view.memory(memory_id)
-        if memory is not None and memory.state in _HOLDING and isinstance(memory.body, Fact):
-            if memory.body.object_entity and not memory.body.negated and memory.valid_to is None:
-                found[memory.body.object_entity] = None
+        if memory is None or memory.state not in _HOLDING or memory.valid_to is not None:
+            continue
+        if isinstance(memory.body, Fact) and memory.body.object_entity and not memory.body.negated:
+            found[memory.body.object_entity] = None
     return list(found)
 
 
@@ -165,11 +170,41 @@ def _entity(decision: Decision, name: str, kind: str) -> str:
     return entity.id
 
 
-def _said_already(decision: Decision, draft: Draft) -> Memory | None:
+def _read_already(decision: Decision, draft: Draft, slot: Slot, episode: str) -> bool:
+    """Whether somebody else has filled the slot from the same text; of what has many values, with the same one."""
+    reader = draft.source.extractor if draft.source is not None else ""
+    for memory_id in decision.view.in_slot(slot.subject, slot.family):
+        memory = decision.view.memory(memory_id)
+        if memory is None or slot_of(memory) != slot:
+            continue
+        if any(s.extractor not in ("", reader) and episode in s.derived_from for s in memory.provenance) and (
+            _has_one_value(draft) or _alike(_value(memory.body), _value(draft.body))
+        ):
+            return True
+    return False
+
+
+def _has_one_value(draft: Draft) -> bool:
+    known = attribute_of(draft.body.predicate) if isinstance(draft.body, Fact) else None
+    return known is not None and known.cardinality is Cardinality.SINGLE
+
+
+def _value(body: object) -> str:
+    match body:
+        case Fact(object_text=text):
+            return normalise(text)
+        case Preference(topic=topic, value=value):
+            return normalise(value or topic)
+        case _:
+            return ""
+
+
+def _alike(one: str, other: str) -> bool:
+    return bool(one and other) and (one in other or other in one)
+
+
+def _said_already(decision: Decision, draft: Draft, slot: Slot) -> Memory | None:
     """The memory of that slot that holds and says the same, in whatever words."""
-    slot = slot_of(_as_memory(decision, draft))
-    if slot is None:
-        return None
     for memory_id in decision.view.in_slot(slot.subject, slot.family):
         memory = decision.view.memory(memory_id)
         if memory is None or memory.state not in _HOLDING or memory.scope.agent != draft.agent:
@@ -186,7 +221,12 @@ def _says(body: object) -> tuple[object, ...]:
         case Fact():
             return ("fact", body.negated, normalise(body.object_text), body.object_value, body.object_entity)
         case Preference():
-            return ("preference", (body.polarity > 0) - (body.polarity < 0), normalise(body.topic), normalise(body.value))
+            return (
+                "preference",
+                (body.polarity > 0) - (body.polarity < 0),
+                normalise(body.topic),
+                normalise(body.value),
+            )
         case _:
             return ()
 

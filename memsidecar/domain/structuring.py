@@ -117,5 +117,3 @@ def _source(claim: Claim, saying: Saying, given: Source) -> Source:
     if saying.voice and claim.subject and not is_description(claim.subject):
         return min(given, Source.OTHER)
     return given
-
-

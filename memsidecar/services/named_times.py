@@ -12,7 +12,9 @@ from memsidecar.domain.time_span import TimeSpan
 from memsidecar.ports.time_expressions import TimeExpressions
 
 # What leaves open which one is meant: a weekday, a month, a day of one, without a year or a word such as "last".
-_DAYS_OPEN = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
+_DAYS_OPEN = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE
+)
 _MONTHS_OPEN = re.compile(
     r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\b|\b(?:spring|summer|autumn|fall|winter)\b"
     r"|[\d一二三四五六七八九十]+月|[春夏秋冬]天",
@@ -20,8 +22,8 @@ _MONTHS_OPEN = re.compile(
 )
 _SETTLED = re.compile(r"\d{4}|\b(?:last|past|previous|ago|this|next)\b|上|去|前|这|今|下|明|后", re.IGNORECASE)
 _AHEAD = re.compile(
-    r"\b(?:will|shall|going to|gonna|plan(?:s|ning)?|about to|due|deadline|(?:mov|leav|start|fly|travell?|go|com|gett|tak)ing"
-    r"|'ll|from)\b|将|会|要|打算|准备|计划|截止|起",
+    r"\b(?:will|shall|going to|gonna|plan(?:s|ning)?|about to|due|deadline"
+    r"|(?:mov|leav|start|fly|travell?|go|com|gett|tak)ing|'ll|from)\b|将|会|要|打算|准备|计划|截止|起",
     re.IGNORECASE,
 )
 _WEEK, _YEAR = timedelta(days=7), timedelta(days=365)
