@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from memsidecar.domain.draft import Draft, Outcome, Request
@@ -32,7 +32,7 @@ class Ended:
 
     session: Session
     outcomes: tuple[Outcome | SidecarError, ...] = ()
-    stages: Stages = Stages()
+    stages: Stages = field(default_factory=Stages)
     revision: int | None = None
 
 
