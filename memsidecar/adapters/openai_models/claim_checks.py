@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from memsidecar.domain.claims import Claim, Manner, Span, TimeRole
 from memsidecar.domain.injection import looks_like_instruction
+from memsidecar.domain.language import language_of
 from memsidecar.domain.memory import Kind
 from memsidecar.domain.quotes import QuotedText
 from memsidecar.domain.text import normalise
@@ -23,6 +24,7 @@ _MOST_ATTRIBUTE = 64
 _MOST_VALUE = 300
 _MOST_SUBJECT = 100
 _MOST_STATEMENT = 500
+_MOST_TIME = 80
 # Code points from the evidence to a value that it leaves to the sentence before: "Flask? Never wrote a route with it."
 _NEAR = 200
 # Part of a statement's words that the turn or the speaker's name must have; else it says more than was said, or says
@@ -121,10 +123,16 @@ def _claim(written: Mapping[str, Any], evidence: Span, piece: Piece, pieces: Seq
     if value is None or value.end - value.start > _MOST_VALUE or _apart(value, evidence) > _NEAR:
         raise RejectedError(Declined.VALUE)
     when = _text(written, "time")
-    time = _found(piece, when, evidence) if when else None
+    time = _found(piece, when, evidence) if len(when) <= _MOST_TIME else None
     if when and time is None:
         raise RejectedError(Declined.TIME)
     subject = _subject(_text(written, "subject"), piece, pieces)
+    # A small model fills every field with the same words.
+    same = normalise(piece.text[value.start : value.end])
+    if normalise(attribute) == same:
+        raise RejectedError(Declined.ATTRIBUTE)
+    if normalise(subject) == same:
+        raise RejectedError(Declined.SUBJECT)
     negated = written.get("negated")
     if not isinstance(negated, bool | None):
         raise RejectedError(Declined.FIELD)
@@ -182,6 +190,8 @@ def _statement(said: str, subject: str, sentence: str, piece: Piece) -> str:
     said = _line(said, _MOST_STATEMENT)
     if said and not _same_script(sentence, said):
         raise RejectedError(Declined.STATEMENT)
+    if language_of(said) == "en" != language_of(piece.text):
+        return sentence
     words = set(tokens(said)) - _OF_SPEAKERS
     known = set(tokens(piece.text)) | set(tokens(f"{piece.speaker} {subject}"))
     invented = words - known

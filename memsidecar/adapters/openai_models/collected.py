@@ -17,7 +17,8 @@ class Collected:
         self._claims: dict[_Key, Claim] = {}
         self._rejected: list[Declined] = []
 
-    def add(self, claim: Claim) -> None:
+    def add(self, claim: Claim) -> bool:
+        """Whether it says something new."""
         key = (
             claim.kind,
             normalise(claim.subject),
@@ -26,7 +27,7 @@ class Collected:
             claim.negated,
             claim.polarity < 0,
         )
-        self._claims.setdefault(key, claim)
+        return self._claims.setdefault(key, claim) is claim
 
     def decline(self, reason: Declined) -> None:
         self._rejected.append(reason)

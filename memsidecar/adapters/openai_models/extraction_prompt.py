@@ -80,9 +80,9 @@ SCHEMA: dict[str, Any] = {
 _PROBLEMS = {
     Declined.EVIDENCE: "evidence is not copied from that turn",
     Declined.VALUE: "value is not copied from the evidence",
-    Declined.ATTRIBUTE: "attribute is missing or too long",
+    Declined.ATTRIBUTE: "attribute is missing, too long, or the same as value",
     Declined.KIND: "kind is neither fact nor preference",
-    Declined.SUBJECT: "no turn names this subject",
+    Declined.SUBJECT: "no turn names this subject, or it is the same as value",
     Declined.TIME: "time is not copied from that turn",
     Declined.STATEMENT: "statement is not in the language of the turn",
     Declined.FIELD: "a field has a wrong type, or a number is out of its range",

@@ -32,6 +32,7 @@ def written(content: str) -> Written:
     # What a model thinks before it answers may hold drafts.
     text = content[:_MOST_CHARS].rpartition("</think>")[2]
     empty: Written | None = None
+    alone: list[Any] = []
     at = 0
     for _ in range(_MOST_STARTS):
         start = _START.search(text, at)
@@ -46,18 +47,19 @@ def written(content: str) -> Written:
             return Written(tuple(found[:_MOST_CLAIMS]), True)
         if found is not None:
             # An answer, or the empty list of an example; what follows tells.
-            empty = empty or Written((), True)
+            empty = Written((), True)
+        elif isinstance(value, dict) and "evidence" in value:
+            # One that stands alone, or the first of a list that has no end.
+            alone.append(value)
         at = end
-    return _broken(text) or empty or Written(None, False)
+    return _broken(text) or (Written(tuple(alone), True) if alone else empty) or Written(None, False)
 
 
 def _claims_of(value: Any) -> list[Any] | None:
     if isinstance(value, dict):
         claims = value.get("claims")
-        if isinstance(claims, list):
-            return claims
-        return [value] if "evidence" in value else None
-    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+        return claims if isinstance(claims, list) else None
+    if isinstance(value, list) and all(isinstance(each, dict) and "evidence" in each for each in value):
         return value
     return None
 
@@ -80,7 +82,7 @@ def _broken(text: str) -> Written | None:
             break
         claims.append(value)
         at = end
-    return Written(tuple(claims), False)
+    return Written(tuple(claims), False) if claims else None
 
 
 def _decoded(text: str, at: int) -> tuple[Any, int | None]:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from memsidecar.adapters.openai_models.breaker import CircuitBreaker
 from memsidecar.adapters.openai_models.chat import PERMANENT, Chat, Message, RefusedError, Reply
@@ -20,7 +20,7 @@ from memsidecar.adapters.openai_models.extraction_prompt import (
     instructions,
     shown,
 )
-from memsidecar.adapters.openai_models.extraction_reply import Written, written
+from memsidecar.adapters.openai_models.extraction_reply import written
 from memsidecar.adapters.openai_models.settings import ExtractorSettings
 from memsidecar.adapters.openai_models.usage import Usage
 from memsidecar.domain.errors import ModelUnavailable
@@ -125,18 +125,18 @@ class _Reading:
             await self._apart(batch, Declined.TOO_LONG if refused.blame is Blame.TOO_LONG else Declined.REFUSED)
             return
         self._works = True
-        answer, results = await asyncio.to_thread(_judged, reply, batch)
+        answer = await asyncio.to_thread(_judged, reply, batch)
         if reply.refused and not answer.claims:
             await self._apart(batch, Declined.REFUSED)
-        elif answer.claims is None and not corrects:
-            await self._apart(batch, Declined.UNREADABLE)
-        elif reply.cut and len(batch) > 1:
-            await self._rest(batch, answer, results, corrects=corrects)
-        elif corrects and (answer.claims is None or reply.cut or any(each.reason in REPAIRABLE for each in results)):
-            await self._correct(messages, batch, reply, answer, results)
+        elif not answer.readable and not corrects:
+            await self._apart(batch, Declined.CUT_OFF if answer.cut else Declined.UNREADABLE)
+        elif answer.cut and len(batch) > 1:
+            await self._rest(batch, answer, corrects=corrects)
+        elif corrects and (not answer.readable or answer.cut or answer.repairable):
+            await self._correct(messages, batch, answer)
         else:
-            self._keep(batch, results)
-            if reply.cut:
+            self._keep(batch, answer.results)
+            if answer.cut:
                 self._collected[batch[0].turn].decline(Declined.CUT_OFF)
 
     def _messages(self, batch: Sequence[Piece]) -> list[Message]:
@@ -146,43 +146,49 @@ class _Reading:
             {"role": "user", "content": shown(texts, self._mark())},
         ]
 
-    async def _correct(
-        self, messages: list[Message], batch: Sequence[Piece], reply: Reply, answer: Written, results: list[Judged]
-    ) -> None:
+    async def _correct(self, messages: list[Message], batch: Sequence[Piece], first: _Answer) -> None:
         """Has the model look at its faults, once."""
-        bad = [each for each in results if each.reason in REPAIRABLE]
-        kept = [each.written for each in results if each.claim]
-        said, asked = correction([(each.written, each.reason) for each in bad if each.reason], kept, cut=reply.cut)
+        bad = first.repairable
+        said, asked = correction(
+            [(each.written, each.reason) for each in bad if each.reason],
+            [each.written for each in first.claims],
+            cut=first.cut and first.readable,
+        )
         self._usage.repairs += 1
         follow_up: list[Message] = [{"role": "assistant", "content": said}, {"role": "user", "content": asked}]
         try:
-            second = await self._chat.ask([*messages, *follow_up])
+            reply = await self._chat.ask([*messages, *follow_up])
         except RefusedError:
-            second = Reply()
-        answer_again, again = await asyncio.to_thread(_judged, second, batch)
-        if answer.claims is None and answer_again.claims is None:
-            await self._apart(batch, Declined.UNREADABLE)
-            return
-        repaired = [0] * len(batch)
-        for each in again:
-            repaired[each.place] += each.claim is not None
-        for each in bad:
-            # One that was corrected is no longer bad; which of a turn's it was does not matter.
-            if repaired[each.place]:
-                repaired[each.place] -= 1
-                results.remove(each)
-        unread = answer.claims is None
-        if second.cut and unread and len(batch) > 1:
-            await self._rest(batch, answer_again, again, corrects=False)
-            return
-        self._keep(batch, [*results, *(each for each in again if each.claim or unread or reply.cut)])
-        if (second.cut and (unread or reply.cut)) or (reply.cut and answer_again.claims is None):
-            self._collected[batch[0].turn].decline(Declined.CUT_OFF)
+            reply = Reply()
+        second = await asyncio.to_thread(_judged, reply, batch)
+        incomplete = first.cut or not first.readable
+        if not first.readable and not second.readable:
+            await self._apart(batch, Declined.CUT_OFF if first.cut else Declined.UNREADABLE)
+        elif not first.readable and second.cut and len(batch) > 1:
+            await self._rest(batch, second, corrects=False)
+        else:
+            self._keep(batch, [each for each in first.results if each not in bad])
+            self._replace(batch, bad, second.claims)
+            if incomplete:
+                self._keep(batch, [each for each in second.results if each.reason])
+            if incomplete and (second.cut or not second.readable):
+                self._collected[batch[0].turn].decline(Declined.CUT_OFF)
 
-    async def _rest(self, batch: Sequence[Piece], answer: Written, results: list[Judged], *, corrects: bool) -> None:
+    def _replace(self, batch: Sequence[Piece], bad: Sequence[Judged], claims: Sequence[Judged]) -> None:
+        """A bad one for which a new one came is no longer bad; which of a turn's it was does not matter."""
+        new = [0] * len(batch)
+        for each in claims:
+            new[each.place] += bool(each.claim and self._collected[batch[each.place].turn].add(each.claim))
+        for each in bad:
+            if new[each.place]:
+                new[each.place] -= 1
+            else:
+                self._keep(batch, [each])
+
+    async def _rest(self, batch: Sequence[Piece], answer: _Answer, *, corrects: bool) -> None:
         """The answer ran into its limit: what follows the last turn that it speaks of is read again, and that turn."""
-        last = max((each.place for each in results if each.claim), default=0)
-        self._keep(batch, [each for each in results if each.claim or each.place < last])
+        last = max((each.place for each in answer.claims), default=0)
+        self._keep(batch, [each for each in answer.results if each.claim or each.place < last])
         if last:
             await self.read(batch[last:], corrects=corrects)
         else:
@@ -192,7 +198,7 @@ class _Reading:
         """Finds the turn to blame."""
         (first, *others) = batch
         if others:
-            await self._halves(batch, corrects=reason is not Declined.UNREADABLE)
+            await self._halves(batch, corrects=reason in (Declined.REFUSED, Declined.TOO_LONG))
         elif reason is Declined.TOO_LONG and len(first.text) > _LEAST_CHARS:
             await self._halves(list(_cut(first, len(first.text) // 2 + 1)), corrects=True)
         else:
@@ -223,9 +229,28 @@ class _Reading:
                 collected.decline(each.reason)
 
 
-def _judged(reply: Reply, batch: Sequence[Piece]) -> tuple[Written, list[Judged]]:
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A reply, taken apart."""
+
+    results: Sequence[Judged]
+    readable: bool
+    cut: bool
+
+    @property
+    def claims(self) -> list[Judged]:
+        return [each for each in self.results if each.claim]
+
+    @property
+    def repairable(self) -> list[Judged]:
+        return [each for each in self.results if each.reason in REPAIRABLE]
+
+
+def _judged(reply: Reply, batch: Sequence[Piece]) -> _Answer:
     answer = written(reply.content)
-    return answer, judged(answer.claims or (), batch)
+    # A list with its end is whole, and one without is not, whatever the server says.
+    cut = reply.cut if answer.claims is None else not answer.whole
+    return _Answer(judged(answer.claims or (), batch), answer.claims is not None, cut)
 
 
 def _pieces(place: int, turn: Turn, settings: ExtractorSettings) -> Iterator[Piece]:
