@@ -190,6 +190,30 @@ class Reranker:
 
 
 @dataclass(frozen=True, slots=True)
+class Extraction:
+    """How facts and preferences are found in what is remembered as text."""
+
+    mode: Literal["rules", "llm", "none"] = "rules"
+    """rules: what English and Chinese phrases state, at once, with no model. llm: the rules, and afterwards a model
+    that reads what they find worth it; conversations are sent to it. none: text stays text."""
+    min_importance: Annotated[float, Within(0, 1)] = 0.6
+    """Importance that what was found needs to be remembered. 0.3 keeps passing details, too, which outnumber the
+    rest. What a caller says to remember is never measured by it."""
+    model: str = ""
+    """Model name for llm, as the server knows it. Any chat model; one that keeps to a JSON schema is asked to."""
+    base_url: str = "https://api.openai.com/v1"
+    """Address of the OpenAI-compatible server."""
+    api_key: Secret = field(default="", repr=False)
+    """Key of that server. Empty: none is sent, for servers without keys."""
+    api_key_file: str = ""
+    """File that holds the key, such as a mounted Secret."""
+    timeout: Annotated[float, Within(1, 600, "s")] = 60.0
+    """Seconds for one attempt. Nobody waits for it but a job, and a model on a CPU writes 10 tokens a second."""
+    batch: Annotated[int, Within(1, 64)] = 8
+    """Turns in one request. They explain each other; of many more, models leave some out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """How recalled memories are ordered."""
 
@@ -271,6 +295,7 @@ class Config:
     resident: Resident = field(default_factory=Resident)
     embedding: Embedding = field(default_factory=Embedding)
     reranker: Reranker = field(default_factory=Reranker)
+    extraction: Extraction = field(default_factory=Extraction)
     ranking: Ranking = field(default_factory=Ranking)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
@@ -359,6 +384,8 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "embedding.dimensions", "embedding.provider is client, which needs the size of the vectors"
     if config.reranker.provider != "none" and not config.reranker.model:
         yield "reranker.model", f"reranker.provider is {config.reranker.provider}, which needs a model"
+    if config.extraction.mode == "llm" and not config.extraction.model:
+        yield "extraction.model", "extraction.mode is llm, which needs a model"
     if not config.namespace:
         yield "namespace", "must not be empty"
     try:
