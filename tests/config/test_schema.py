@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memsidecar.command.arguments import documentation
+from memsidecar.command.contradictions import contradictions
 from memsidecar.command.settings import flag_of, variable_of
 from memsidecar.config import (
     Config,
@@ -16,7 +17,6 @@ from memsidecar.config import (
     Redis,
     Reranker,
     build,
-    contradictions,
     settings,
 )
 

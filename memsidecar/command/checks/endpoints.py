@@ -14,7 +14,7 @@ from redis.cluster import RedisCluster
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisClusterException, RedisError
 
 from memsidecar.adapters.data_directory import owner_of
-from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
+from memsidecar.command.checks.outcome import Outcome, fail, ok
 from memsidecar.config import Config
 
 TIMEOUT_S = 5.0
