@@ -1,0 +1,354 @@
+"""How much, how many, until when: the statements of a number about something that a text makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memsidecar.domain.amounts import MONTH, amount_of
+from memsidecar.domain.claims import Claim, Manner, Span
+from memsidecar.domain.extraction.prose import Clause, Mood, clauses_of, prose_of
+from memsidecar.domain.memory import Kind
+from memsidecar.domain.text import HAN
+
+MAX_CLAIMS = 24
+"""Of one text; a text with more is a table or a list of numbers, not what somebody says of himself."""
+GOAL = "goal: "
+"""Before the attribute of what somebody wants to reach: it is not what is so."""
+GOAL_ZH = "目标："
+
+_STATEMENT = 280
+# Words before and after a number that may say what it counts.
+_WORDS_BEFORE, _WORDS_AFTER = 8, 7
+
+_SMALL = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety"
+_UNIT = (
+    r"%|percent\b|ms\b|milliseconds?\b|seconds?\b|secs?\b|s\b|minutes?\b|mins?\b|hours?\b|hrs?\b|days?\b|weeks?\b|months?\b"
+    r"|years?\b|kb\b|mb\b|gb\b|tb\b|km\b|kg\b|lbs?\b|pounds?\b|kilos?\b|miles?\b|kilomet(?:er|re)s?\b|met(?:er|re)s?\b"
+    r"|dollars?\b|euros?\b|yuan\b|rmb\b"
+)
+_QUANTITY = re.compile(
+    rf"(?P<date>\b{MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s\d{{4}}\b)?|\b\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?![a-z])(?:,?\s\d{{4}}\b)?"
+    r"|\b\d{4}-\d\d-\d\d\b)"
+    r"|(?P<clock>\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?)"
+    r"|(?P<money>[$€£¥]\s?\d[\d,]{0,14}(?:\.\d{1,2})?(?:k|m)?\b)"
+    rf"|(?P<measure>(?<![\w.,$-])\d[\d,]{{0,14}}(?:\.\d{{1,6}})?\s?(?:{_UNIT}))"
+    r"|(?P<part>(?<![\w.,/$-])\d{1,4}(?:/| out of )\d{1,4}(?![\w/.-]))"
+    r"|(?P<count>(?<![\w.,/$£€#(=+*^×·-])\d[\d,]{0,14}(?:\.\d{1,2})?k?(?![\w/-]|[.,]\d|\s?[=+*^×·/−<>-]\s?[\w(]))"
+    rf"|(?P<word>\b(?:{_SMALL})(?=\s[a-z]))",
+    re.IGNORECASE,
+)
+_MAY_HAVE = re.compile(rf"\d|\b(?:{_SMALL})\s", re.IGNORECASE)
+
+# What makes a number a name, an example's or a machine's, by the word before it.
+_NAMED = re.compile(
+    r"(?:\b(?:version|v|step|question|part|chapter|section|page|line|lines|port|http|https|error|code|status|room|flight|id|"
+    r"level|grade|figure|table|item|option|sprint|phase|day|week|module|unit|lesson|type|rfc|iso|es|node|python|flask|"
+    r"bootstrap|html|css|bus|route|no|number|season|episode|sides?|ratio|radius|base|height|sum|probability|rolling|roll|rolled|"
+    r"sprints|rows?|top|last|next|first|past|previous|every|each|per|another|other|exactly|getting|drawing|draw|drew|choose|"
+    r"objects?|numbers)|[A-Z][\w.+#-]*|[=+*^×·/−<>])\s?$"
+)
+_PRONOUN_END = re.compile(r"\b(?:I|It|We|My|Now|Only|About|Around|Nearly|Almost|Over|At|With|To|Of)\s$")
+_STATUS = re.compile(r"\s?(?:errors?|not found|unauthorized|internal|bad request|ok\b|status|response code|people? in a)", re.IGNORECASE)
+
+_CHANGED = re.compile(
+    r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bupdated?\b|\bnewly\b|\bjust (?:hit|reached|passed|crossed)\b"
+    r"|\b(?:improv|increas|decreas|reduc|extend|expand|rais|ris|grow|mov|chang|shift|push|postpon|reschedul|bump|adjust|"
+    r"revis|upgrad|lower|shorten|lengthen|delay|shrink|climb|jump|doubl|boost|cut|drop(?:p)?)(?:ed|en|e?s|n|ing)?\b"
+    r"[^,.;]{0,60}?\b(?:to|from|by|at)\s"
+    r"|\b(?:rose|grew|grown|fell|went|gone|going|got|brought|cut|dropped|slipped|risen|fallen) (?:[a-z]+ ){0,4}?(?:up|down|back|to|from)\b"
+    r"|\b(?:has|have|['’]ve|had)? ?(?:now |recently |already |finally |just )?reached\b|\bup (?:to|from)\b|\bdown (?:to|from)\b"
+    r"|\bcurrent(?:ly)?\b|\bthese days\b|\bas of (?:now|today)\b|\ba total of\b|\bin total\b|\bso far\b|\balready\b|\banother\b|\bactually\b",
+    re.IGNORECASE,
+)
+_CORRECTED = re.compile(r"\b(?:i meant|i misspoke|correction|that was wrong|not \S{1,12} but)\b", re.IGNORECASE)
+_WANTS = re.compile(
+    r"\b(?:want|need|aim|hope|plan|like|try|trying|going|aiming|hoping|planning|looking|wanting|needing|order|managed|how)"
+    r" to (?:also )?(?P<verb>[a-z]+)\b|\b(?:goal|target|aim|aiming for|aiming at|would|will|should|must|['’]ll|so that)\b",
+    re.IGNORECASE,
+)
+_WANTED = frozenset(
+    """reach achieve get keep hit stay increase improve reduce bring lower raise cut finish complete solve save lose run
+    read spend make limit maintain earn gain be have attain ensure decrease drop grow hire secure submit launch""".split()
+)
+_BOUND = re.compile(
+    r"\b(?:under|below|less than|at least|at most|within|up to|no more than|maximum of|minimum of|fewer than|limit(?:ed)? to|by)\s"
+    r"(?:about |around )?$",
+    re.IGNORECASE,
+)
+_UP_TO_NOW = re.compile(r"\b(?:now|is|am|are|['’]m) up to\s$", re.IGNORECASE)
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+# Words that end what is counted or measured, on both sides.
+_ENDS = frozenset(
+    """i i'm i've i'd i'll it it's he she they we we've we're you this that there which who whom what how when where why
+    am is are was were be been being do does did has have had will would can could should may might must
+    and but or if so because since as than then not no nor using use used via like including with without into
+    while before after during until between""".split()
+)
+_LEAD = frozenset("the a an my our your his her their its those these some any all about around only just over nearly".split())
+_ADVERBS = frozenset(
+    """now recently already currently just only about around nearly almost over roughly approximately really finally
+    actually also still even up down back further significantly consistently slightly steadily out
+    to at of for from by in on under below above within than as is are was were be been has have had i've i'm
+    improved increased decreased reduced extended expanded raised risen grown moved changed shifted pushed postponed
+    rescheduled bumped adjusted revised upgraded lowered shortened delayed climbed jumped doubled boosted cut dropped rose
+    grew fell went gone got brought reached reaches hit hits stands sits totals reflects covers targets includes which that
+    it's it i we and new current total""".split()
+)
+_PLURALS = frozenset("people women men children mentees feet teeth mice data media staff kids".split())
+_NOT_PLURAL = frozenset("this is was has its as us does plus yes less across versus sometimes always thus hours".split())
+_NOT_COUNTED = frozenset("times time things way ways years year days day am pm or and to of in".split())
+_PREPOSITIONS = frozenset("for of on in per from about at across into to by a".split())
+_PER = re.compile(r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly|monthly|yearly|annually)\b", re.IGNORECASE)
+
+
+def quantity_claims(text: str) -> list[Claim]:
+    """What a turn states a number of, in order: `attribute` says what is counted or measured, `value` the quantity, both
+    as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute beginning with
+    `GOAL`. Takes half a millisecond for a turn of a chat; reads the first `MAX_CHARS` of a long text."""
+    if _MAY_HAVE.search(text) is None and not _HAN_QUANTITY.search(text[:20_000]):
+        return []
+    return claims_in(prose_of(text))
+
+
+def claims_in(prose: str) -> list[Claim]:
+    """The same, of what `prose_of` gave."""
+    found: list[Claim] = []
+    before: Clause | None = None
+    for clause in clauses_of(prose):
+        if clause.mood is not Mood.SUPPOSES:
+            previous = before if before is not None and before.sentence == clause.sentence else None
+            found += _claims(prose, clause, previous)
+            if len(found) > MAX_CLAIMS:
+                return []
+        before = clause
+    return found
+
+
+def _claims(prose: str, clause: Clause, previous: Clause | None) -> Iterator[Claim]:
+    words = prose[clause.start : clause.end]
+    matches = list(_QUANTITY.finditer(prose, clause.start, clause.end)) if _MAY_HAVE.search(words) else []
+    matches = [m for i, m in enumerate(matches) if not _is_replaced(prose, m, matches[i + 1 : i + 2])]
+    for match in matches:
+        claim = _claim(prose, clause, previous, match)
+        if claim is not None:
+            yield claim
+    yield from _han_claims(prose, clause)
+
+
+def _is_replaced(prose: str, match: re.Match[str], after: list[re.Match[str]]) -> bool:
+    """ "from 70% to 90%": the first of the two is past; and of "April 25 to May 1" neither is a state."""
+    if not after:
+        return False
+    return prose[: match.start()].endswith("from ") and prose[match.end() : after[0].start()].strip() in ("to", "up to", "down to")
+
+
+def _claim(prose: str, clause: Clause, previous: Clause | None, match: re.Match[str]) -> Claim | None:
+    kind = match.lastgroup or ""
+    left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
+    if kind in ("count", "word", "part", "measure") and _is_a_name(left, right, kind):
+        return None
+    changed = _CHANGED.search(left) or (_CHANGED.search(right[:40]) if kind != "date" else None)
+    if changed is None and previous is not None and not _WORD.search(left):
+        changed = _CHANGED.search(prose[previous.start : previous.end])
+    if not (clause.own or changed):
+        return None
+    if clause.mood is Mood.ASKS and not re.search(r"\b(?:the|my|our|those|these)\s(?:[a-z-]+\s){0,4}$", left, re.IGNORECASE):
+        return None
+    attribute = _attribute(prose, clause, previous, match, kind)
+    if not attribute:
+        return None
+    if _is_goal(left, right, kind):
+        attribute = GOAL + attribute
+    value = match.group()
+    per = _PER.match(right) if kind in ("money", "measure", "count") else None
+    if per is not None:
+        value = prose[match.start() : match.end() + per.end()]
+    first = previous.start if previous is not None and match.start() - clause.start < 60 else clause.start
+    first = max(first, match.start() - _STATEMENT // 2)
+    last = min(clause.end, match.end() + _STATEMENT // 2)
+    manner = Manner.CHANGED if changed else Manner.STATED
+    if _CORRECTED.search(left):
+        manner = Manner.CORRECTED
+    return Claim(
+        Kind.FACT,
+        attribute,
+        value.strip(),
+        " ".join(prose[first:last].split()).strip(" ,"),
+        Span(match.start(), match.start() + len(value)),
+        manner=manner,
+        confidence=0.85 if clause.mood is Mood.STATES else 0.7,
+    )
+
+
+def _is_a_name(left: str, right: str, kind: str) -> bool:
+    named = _NAMED.search(left[-24:])
+    if named and not _PRONOUN_END.search(left[-12:]) and not (kind == "measure" and not named.group().strip().isalpha()):
+        return left.strip() != "" or named.group().strip() != ""
+    return kind == "count" and _STATUS.match(right) is not None
+
+
+def _is_goal(left: str, right: str, kind: str) -> bool:
+    near = left[-80:]
+    wants = None
+    for wants in _WANTS.finditer(near):
+        pass
+    if wants is not None and (wants["verb"] is None or wants["verb"].lower() in _WANTED):
+        return not wants.group().lower().startswith("managed")
+    if kind == "date":
+        return False
+    return _BOUND.search(near) is not None and _UP_TO_NOW.search(near) is None
+
+
+def _attribute(prose: str, clause: Clause, previous: Clause | None, match: re.Match[str], kind: str) -> str:
+    left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
+    before = _before(left)
+    if not before and previous is not None:
+        before = _before(prose[previous.start : previous.end])
+    if kind in ("count", "word"):
+        counted = _counted(right)
+        if counted:
+            # What the number is of counts too, as in "the daily quota of 1,200 calls".
+            return f"{before} {counted}".strip() if re.search(r"\bof\s(?:about |around )?$", left) else counted
+        return before if kind == "count" and _states_measure(left) else ""
+    after = _after(right, kind)
+    if kind in ("date", "clock"):
+        return f"{before} {after}".strip() if before else ""
+    return f"{before} {after}".strip()
+
+
+_MEASURES = re.compile(
+    r"\b(?:is|are|was|were|has|have|reached|hit|to|at|of|now|around|about|only|totals?|stands|sits|up|down|over|nearly)\s$", re.IGNORECASE
+)
+
+
+def _states_measure(left: str) -> bool:
+    return _MEASURES.search(left) is not None
+
+
+def _before(left: str) -> str:
+    """The noun phrase that ends before a number, without the words that only lead to it."""
+    words = list(_WORD.finditer(left[-160:]))
+    base = max(0, len(left) - 160)
+    while words and words[-1].group().lower() in _ADVERBS:
+        words.pop()
+    if not words:
+        return ""
+    kept = 0
+    for word in reversed(words[-_WORDS_BEFORE:]):
+        if word.group().lower() in _ENDS:
+            break
+        kept += 1
+    phrase = words[len(words) - kept :] if kept else []
+    while phrase and phrase[0].group().lower() in _LEAD | _PREPOSITIONS | _ADVERBS:
+        phrase.pop(0)
+    return left[base + phrase[0].start() : base + phrase[-1].end()] if phrase else ""
+
+
+def _counted(right: str) -> str:
+    """The noun phrase that a number counts: words up to a plural, and what it is of."""
+    words = list(_WORD.finditer(right[:120]))
+    if not words or words[0].start() > 1:
+        return ""
+    head = next(
+        (i for i, word in enumerate(words[:5]) if _is_plural(word.group()) or word.group().lower() in _ENDS | _PREPOSITIONS),
+        None,
+    )
+    if head is None or not _is_plural(words[head].group()) or words[head].group().lower() in _NOT_COUNTED:
+        return ""
+    return right[words[0].start() : _complement(right, words, head)]
+
+
+def _after(right: str, kind: str) -> str:
+    """What a measure is of: "78% test coverage", "3 hours on dice problems"."""
+    words = list(_WORD.finditer(right[:120]))
+    if not words or words[0].start() > 2:
+        return ""
+    first = words[0].group().lower()
+    if first in _ENDS or (kind in ("date", "clock") and first not in ("for", "of", "on", "to")):
+        return ""
+    stop = _complement(right, words, 0)
+    return right[words[0].start() : stop]
+
+
+def _complement(right: str, words: list[re.Match[str]], head: int) -> int:
+    """Where a noun phrase ends whose head is the word `head`: "interviews for executive producer roles"."""
+    end = words[head].end()
+    for n, word in enumerate(words[head + 1 : head + _WORDS_AFTER]):
+        low = word.group().lower()
+        gap = right[words[head + n].end() : word.start()]
+        if low in _ENDS or not gap.isspace():
+            break
+        if low not in _PREPOSITIONS and low not in _LEAD:
+            end = word.end()
+    return end
+
+
+def _is_plural(word: str) -> bool:
+    low = word.lower()
+    return low in _PLURALS or (len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) and low not in _NOT_PLURAL)
+
+
+_HAN_UNIT = "毫秒|秒|分钟|小时|个小时|天|周|个星期|个月|年|公里|千米|米|公斤|斤|千克|元|块钱|块|万元|万|岁|%|％"
+_HAN_MEASURE = "次|个|本|篇|条|位|名|人|场|页|题|道|份|件|家|项|门|只|张|套|台|辆|步|集|部|首"
+_HAN_NUMBER = r"(?:\d[\d,]{0,12}(?:\.\d{1,4})?|[一二两三四五六七八九十百千]{1,5})"
+_HAN_QUANTITY = re.compile(
+    rf"(?P<date>(?:\d{{4}}年)?(?:\d{{1,2}}|[一二三四五六七八九十]{{1,2}})月(?:\d{{1,2}}|[一二三四五六七八九十]{{1,3}})[日号])"
+    rf"|(?P<clock>(?:上午|下午|晚上|早上)?\d{{1,2}}点(?:半|\d{{1,2}}分)?)"
+    rf"|(?P<measure>{_HAN_NUMBER}\s?(?:{_HAN_UNIT}))"
+    rf"|(?P<count>{_HAN_NUMBER}(?P<class>{_HAN_MEASURE}))"
+)
+_HAN_LINK = re.compile(
+    r"(?:现在|目前|已经|最近|刚刚|刚|已|只|大约|大概|约|差不多|一共|总共|共|又|都|就|我们|我|还)*"
+    r"(?:(?P<changed>提高|提升|增加|增长|上升|涨|降|下降|降低|减少|缩短|延长|改|推迟|提前|调整|更新|达|变|升|延期|换)(?:到了?|至|为|成了?|了)?"
+    r"|达到了?|到了?|为|是|有|花了?|用了?|要|等于|完成了?|提交了?|[\u4e00-\u9fff]{1,2}[了过])?(?:大约|大概|约|差不多|已经)?\s*$"
+)
+_HAN_CHANGED = re.compile("现在|目前|最近|如今|已经|新的?|改|提高|提升|增加|增长|降|减少|缩短|延长|推迟|提前|达到|涨|不再|一共|总共|升到")
+_HAN_GOAL = re.compile("想|希望|目标|打算|计划|争取|要在|准备|至少|不超过|以内|必须")
+_HAN_PHRASE = re.compile(rf"[{HAN}A-Za-z0-9]{{1,12}}$")
+_HAN_NOUN = re.compile(rf"[的]?[{HAN}]{{1,6}}")
+_HAN_LEAD = re.compile("^(?:我们的|我的|我们|我|你|他|她|它|把|将|的|从|但|不过|现在|目前|最近|已经|而且|因为|所以)+")
+_HAN_TAIL = re.compile("[了吧啊呢的]+$")
+
+
+def _han_claims(prose: str, clause: Clause) -> Iterator[Claim]:
+    if clause.mood is not Mood.STATES:
+        return
+    for match in _HAN_QUANTITY.finditer(prose, clause.start, clause.end):
+        left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
+        if not re.search(f"[{HAN}]", left) or right[:1] in "到至-~之":
+            continue
+        link = _HAN_LINK.search(left[-24:])
+        rest = left[: len(left) - len(link.group())] if link else left
+        verb = link.group() if link else ""
+        changed = _HAN_CHANGED.search(left) is not None
+        if not (clause.own or changed):
+            continue
+        topic = _HAN_PHRASE.search(_HAN_TAIL.sub("", rest.strip()))
+        phrase = _HAN_LEAD.sub("", topic.group()) if topic else ""
+        noun = _HAN_NOUN.match(right.strip()) if match["count"] else None
+        counted = _HAN_TAIL.sub("", noun.group().lstrip("的")) if noun else ""
+        act = re.search(r"([\u4e00-\u9fff]{1,2})[了过]\s*$", verb) if match["count"] and not counted else None
+        attribute = f"{phrase}{act.group(1) if act else ''}{counted}".strip()
+        if not attribute:
+            continue
+        if _HAN_GOAL.search(left):
+            attribute = GOAL_ZH + attribute
+        yield Claim(
+            Kind.FACT,
+            attribute,
+            match.group().strip(),
+            " ".join(prose[max(clause.start, match.start() - 120) : min(clause.end, match.end() + 80)].split()),
+            Span(match.start(), match.end()),
+            manner=Manner.CHANGED if changed else Manner.STATED,
+            confidence=0.85,
+        )
+
+
+def same_amount(a: str, b: str) -> bool:
+    """Whether two values state the same amount: "1,200" and "1200 calls", "0.25 s" and "250ms"."""
+    one, other = amount_of(a), amount_of(b)
+    if one is None or other is None:
+        return a.strip().casefold() == b.strip().casefold()
+    return one.dimension == other.dimension and abs(one.size - other.size) < 1e-9 * max(1.0, abs(one.size)) and one.of == other.of
