@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from memsidecar.domain.amounts import COUNT, Amount, amount_of
 from memsidecar.domain.tokens import tokens
@@ -22,6 +23,15 @@ SAME_IF_CHANGED = 0.5
 """From here on they are, when the later statement says that something has changed (`Manner.CHANGED`, CORRECTED)."""
 OPPOSED = 0.5
 """From here on what was done contradicts that it never was."""
+
+Rarity: TypeAlias = Callable[[str], float]
+"""How much a stem tells, about 0 (in every text) to 1 (rare)."""
+
+
+def alike(stem: str) -> float:
+    """The rarity of stems when nothing is known about how often they come."""
+    return 1.0
+
 
 _GOAL = re.compile(r"^(?:goal: ?|目标[：:])", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -40,6 +50,10 @@ class Slot:
     head: str = ""
     context: frozenset[str] = frozenset()
     amount: Amount | None = None
+    before: Amount | None = None
+    """What the sentence says that it was before: "from 70% to 90%"."""
+    per: str = ""
+    """The time that a rate is of: day, week, month."""
     goal: bool = False
 
 
@@ -49,7 +63,7 @@ def _stems(words: str) -> frozenset[str]:
 
 # Words of statements that do not say what is counted or measured.
 _GENERIC = _stems(
-    """number total amount count average current currently new now recent recently latest overall rate value level
+    """number total amount count growth consistent spent average current currently new now recent recently latest overall rate value level
     my our already just about around nearly approximately roughly set get got keep make made try trying want need help
     have add added use using used work working do done go going update updated improve improved improving increase increased
     increasing reduce reduced reducing decrease decreased change changed reach reached achieve achieved extend extended
@@ -84,12 +98,41 @@ def slot_of(predicate: str, value: str, statement: str = "", *, key: str = "") -
     qualifier = content(named)
     head = _head(named)
     family = QUANTITY + (amount.dimension if amount.dimension != COUNT else head)
-    return Slot(family, qualifier, head, content(statement), amount, goal is not None)
+    return Slot(family, qualifier, head, _context(statement, value), amount, _before(statement, amount), _per(f"{predicate} {value}"), goal is not None)
+
+
+_PER = re.compile(r"(?:/ ?|\bper |\bevery |\beach |\ban? )(second|minute|hour|day|night|week|month|year)\b|\b(dai|week|month|year|annual)ly\b|每(天|周|月|年|小时|分钟)", re.IGNORECASE)
+_PERIODS = {"dai": "day", "annual": "year", "天": "day", "周": "week", "月": "month", "年": "year", "小时": "hour", "分钟": "minute"}
+
+
+def _per(text: str) -> str:
+    found = _PER.search(text)
+    if found is None:
+        return ""
+    period = next(group for group in found.groups() if group).lower()
+    return _PERIODS.get(period, period)
+
+
+_FROM = re.compile(r"\bfrom ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?) (?:up |down )?to ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?)|从(.{1,12}?)(?:提高|增加|上升|下降|降低|减少|缩短|延长|改|推迟|提前|涨|降|变)?[到为成](.{1,12})", re.IGNORECASE)
+
+
+def _before(statement: str, amount: Amount) -> Amount | None:
+    for found in _FROM.finditer(statement):
+        old, new = amount_of(found[1] or found[3]), amount_of(found[2] or found[4])
+        if old is not None and new is not None and new.size == amount.size:
+            return Amount(new.dimension, old.size) if old.dimension == COUNT else old
+    return None
 
 
 def content(text: str) -> frozenset[str]:
     """The stems of the words that say what is meant, without numbers."""
     return frozenset(stem for stem in tokens(text) if stem not in _GENERIC and not stem[0].isdigit())
+
+
+def _context(statement: str, value: str) -> frozenset[str]:
+    """The words of a sentence and the numbers that are not its own: both may name the same dates."""
+    own = _stems(value)
+    return frozenset(stem for stem in tokens(statement) if stem not in _GENERIC and stem not in own)
 
 
 _HEAD_OF = re.compile(r"\b(?:number|total|amount|count|growth|percentage|share|quota|limit) of\b", re.IGNORECASE)
@@ -114,34 +157,45 @@ def _head(named: str) -> str:
     return next((stem for stem in stems if stem not in _GENERIC), stems[0] if stems else "")
 
 
-def same_slot(a: Slot, b: Slot, similarity: float | None = None) -> float:
+def same_slot(a: Slot, b: Slot, similarity: float | None = None, rarity: Rarity = alike) -> float:
     """How sure it is that the two are about the same thing, 0 to 1; compare with `SAME` and `SAME_IF_CHANGED`.
 
     `similarity` is the cosine of the two statements, when there is one; it only decides what the words leave open.
     """
-    if a.family != b.family or a.goal != b.goal:
+    if a.family != b.family or a.goal != b.goal or (a.per and b.per and a.per != b.per):
         return 0.0
     if a.family == EXPERIENCE or not a.family.startswith(QUANTITY):
         return 1.0 if a.qualifier == b.qualifier else 0.0
     if a.amount is not None and b.amount is not None and not _comparable(a.amount, b.amount):
         return 0.0
     shared = a.qualifier & b.qualifier
-    counted = a.amount is not None and a.amount.dimension == COUNT
     if not shared:
         return 0.0
-    if not counted and not (shared & _MEASURES) and (a.qualifier | b.qualifier) & _MEASURES:
+    if a.amount is not None and a.amount.dimension != COUNT and not shared & _MEASURES and (a.qualifier | b.qualifier) & _MEASURES:
         return 0.0
-    # A word of one that nothing of the other answers tells them apart; when both have one, they are of different things.
-    left = a.qualifier - b.qualifier - b.context
-    right = b.qualifier - a.qualifier - a.context
-    told = min(len(left), len(right))
-    overlap = len(shared) / min(len(a.qualifier), len(b.qualifier))
-    around = len(a.context & b.context) / (1 + min(len(a.context), len(b.context)))
-    sure = 0.35 * overlap + 0.35 * (a.head == b.head) + 0.3 * min(1.0, around * 2)
-    sure -= 0.25 * told
+    across = (a.qualifier & b.context) | (b.qualifier & a.context)
+    around = a.context & b.context
+    told = _NEWER * _weight(b.qualifier - a.qualifier - a.context, rarity)
+    told += _OLDER * _weight(a.qualifier - b.qualifier - b.context, rarity)
+    same = _weight(shared, rarity) + _ACROSS * _weight(across - shared, rarity)
+    same += _AROUND * min(_MOST_AROUND, _weight(around - across - shared, rarity))
+    sure = same / (same + told + _DOUBT)
+    if b.before is not None and a.amount is not None:
+        sure += 0.2 if b.before.size == a.amount.size else -0.2
     if similarity is not None:
         sure += 0.6 * (similarity - 0.5)
     return max(0.0, min(1.0, sure))
+
+
+# What a word weighs, beside 1 for one that both name: one that one names and the other's sentence has, one that both
+# sentences have; and one that only the newer, only the older one names, for the newer one often only points to what the
+# older one says at length.
+_ACROSS, _AROUND, _MOST_AROUND = 0.6, 0.3, 3.0
+_NEWER, _OLDER, _DOUBT = 1.0, 0.4, 0.4
+
+
+def _weight(stems: frozenset[str], rarity: Rarity) -> float:
+    return sum(map(rarity, stems))
 
 
 def _comparable(a: Amount, b: Amount) -> bool:
@@ -157,7 +211,7 @@ def same_value(a: Slot, b: Slot) -> bool:
     return a.amount is not None and a.amount == b.amount
 
 
-def opposed(never: Slot, done: Slot, rarity: Callable[[str], float] = lambda stem: 1.0) -> float:
+def opposed(never: Slot, done: Slot, rarity: Rarity = alike) -> float:
     """How sure it is that `done` is what `never` says never happened, 0 to 1; compare with `OPPOSED`. `rarity` weighs a
     stem, a rare one telling more."""
     if never.family != EXPERIENCE or done.family != EXPERIENCE or not never.qualifier:

@@ -19,11 +19,11 @@ from typing import Any
 from memsidecar.domain.claims import Claim, Manner
 from memsidecar.domain.extraction.experience import EXPERIENCE, experience_claims
 from memsidecar.domain.extraction.quantities import quantity_claims
-from memsidecar.domain.slots import OPPOSED, SAME, SAME_IF_CHANGED, Slot, content, opposed, same_slot, same_value, slot_of
+from memsidecar.domain.slots import OPPOSED, SAME, SAME_IF_CHANGED, Rarity, Slot, content, opposed, same_slot, same_value, slot_of
 from tests.quality.questions import load
 
 # Of one denial, the statements that contradict it most; more are not told.
-MOST = 3
+MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,15 @@ def stated(turns: list[dict[str, Any]]) -> Iterator[Stated]:
                     yield Stated(turn["id"], order, turn.get("speaker") or "", claim, slot)
 
 
-def updates(said: list[Stated]) -> list[Link]:
+def rarity_in(turns: list[dict[str, Any]]) -> Rarity:
+    """How rare stems are in what was said."""
+    said = [turn for turn in turns if turn.get("speaker") != "assistant"]
+    often = Counter(stem for turn in said for stem in content(turn["text"]))
+    many = 50 + len(said)
+    return lambda stem: math.log(many / (1 + often[stem])) / math.log(many)
+
+
+def updates(said: list[Stated], rarity: Rarity) -> list[Link]:
     """Each claim with the newest one before it of its slot that says otherwise."""
     links: list[Link] = []
     gone: set[int] = set()
@@ -63,7 +71,7 @@ def updates(said: list[Stated]) -> list[Link]:
             old = said[j]
             if j in gone or old.turn == new.turn or old.speaker != new.speaker or same_value(old.slot, new.slot):
                 continue
-            sure = same_slot(old.slot, new.slot)
+            sure = same_slot(old.slot, new.slot, rarity=rarity)
             if sure >= (SAME if new.claim.manner is Manner.STATED else SAME_IF_CHANGED):
                 links.append(Link(old, new, sure))
                 gone.add(j)
@@ -71,13 +79,8 @@ def updates(said: list[Stated]) -> list[Link]:
     return links
 
 
-def contradictions(said: list[Stated], turns: list[dict[str, Any]]) -> list[Link]:
+def contradictions(said: list[Stated], rarity: Rarity) -> list[Link]:
     done = [s for s in said if s.claim.attribute == EXPERIENCE and not s.claim.negated]
-    often = Counter(stem for turn in turns if turn.get("speaker") != "assistant" for stem in content(turn["text"]))
-
-    def rarity(stem: str) -> float:
-        return math.log(1 + len(turns) / 2 / (1 + often[stem]))
-
     links: list[Link] = []
     for never in said:
         if never.claim.attribute == EXPERIENCE and never.claim.negated:
@@ -106,7 +109,8 @@ def report(path: Path, show: bool) -> None:
     denied: dict[str, set[tuple[str, str]]] = {}
     for sample, turns in samples.items():
         said = list(stated(turns))
-        links, conflicts = updates(said), contradictions(said, turns)
+        rarity = rarity_in(turns)
+        links, conflicts = updates(said, rarity), contradictions(said, rarity)
         replaced[sample] = {(link.older.turn, link.newer.turn) for link in links}
         denied[sample] = {(link.older.turn, link.newer.turn) for link in conflicts}
         if show:

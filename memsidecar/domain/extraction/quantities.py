@@ -52,15 +52,16 @@ _PRONOUN_END = re.compile(r"\b(?:I|It|We|My|Now|Only|About|Around|Nearly|Almost|
 _STATUS = re.compile(r"\s?(?:errors?|not found|unauthorized|internal|bad request|ok\b|status|response code|people? in a)", re.IGNORECASE)
 
 _CHANGED = re.compile(
-    r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bupdated?\b|\bnewly\b|\bjust (?:hit|reached|passed|crossed)\b"
+    r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bnewly\b|\bthese days\b|\bjust (?:hit|passed|crossed)\b"
     r"|\b(?:improv|increas|decreas|reduc|extend|expand|rais|ris|grow|mov|chang|shift|push|postpon|reschedul|bump|adjust|"
-    r"revis|upgrad|lower|shorten|lengthen|delay|shrink|climb|jump|doubl|boost|cut|drop(?:p)?)(?:ed|en|e?s|n|ing)?\b"
-    r"[^,.;]{0,60}?\b(?:to|from|by|at)\s"
+    r"revis|upgrad|lower|shorten|lengthen|delay|shrink|climb|jump|doubl|boost|cut|drop(?:p)?|updat)(?:ed|en|e?s|n|ing)?\b"
+    r"[^,.;]{0,60}?\b(?:to|from|at)\s"
     r"|\b(?:rose|grew|grown|fell|went|gone|going|got|brought|cut|dropped|slipped|risen|fallen) (?:[a-z]+ ){0,4}?(?:up|down|back|to|from)\b"
-    r"|\b(?:has|have|['’]ve|had)? ?(?:now |recently |already |finally |just )?reached\b|\bup (?:to|from)\b|\bdown (?:to|from)\b"
-    r"|\bcurrent(?:ly)?\b|\bthese days\b|\bas of (?:now|today)\b|\ba total of\b|\bin total\b|\bso far\b|\balready\b|\banother\b|\bactually\b",
+    r"|\breached\b|\bup (?:to|from)\b|\bdown (?:to|from)\b|\bas of (?:now|today)\b",
     re.IGNORECASE,
 )
+# Of what adds up or is measured, these say so too; of a date they do not.
+_SO_FAR = re.compile(r"\balready\b|\bso far\b|\bcurrently\b|\btotal of\b|\bin total\b", re.IGNORECASE)
 _CORRECTED = re.compile(r"\b(?:i meant|i misspoke|correction|that was wrong|not \S{1,12} but)\b", re.IGNORECASE)
 _WANTS = re.compile(
     r"\b(?:want|need|aim|hope|plan|like|try|trying|going|aiming|hoping|planning|looking|wanting|needing|order|managed|how)"
@@ -78,28 +79,46 @@ _BOUND = re.compile(
 )
 _UP_TO_NOW = re.compile(r"\b(?:now|is|am|are|['’]m) up to\s$", re.IGNORECASE)
 
+# "by 30%" and "a 15% improvement" say how much it changed, not how much it is.
+_DELTA_BEFORE = re.compile(r"\b(?:by|of) (?:about |around |nearly |over |an? )?$(?<=by )|\bby (?:about |around |nearly |over )$", re.IGNORECASE)
+_DELTA_AFTER = re.compile(
+    r"\s?(?:[a-z]+ )?(?:improvement|increase|decrease|reduction|raise|drop|boost|growth|gain|discount|off|faster|slower|more|less|fewer|extra"
+    r"|additional|new|ago|later|earlier|old)\b",
+    re.IGNORECASE,
+)
+_SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)", re.IGNORECASE)
+_FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our)\b|[我咱]", re.IGNORECASE)
+_LEANS = re.compile(r"(?:and |but |so )?(?:which|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b", re.IGNORECASE)
+_PRESUPPOSED = re.compile(r"\b(?:the|my|our|those|these)\s(?:[a-z0-9/-]+\s){0,4}$|\b(?:i|we)(?:['’]ve)? (?:[a-z]+ ){1,3}$", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:of|on|in|for|with|at|to) (?:it|this|that|them|these|those)\b", re.IGNORECASE)
+_NUMBER_OF = re.compile(
+    r"\b(?:number|amount|count|percentage|share|rate|size|length|growth) of (?:(?:the|my|our|all|new) )?(?P<what>(?:(?!i\b|we\b|in\b|on\b|into\b|for\b)[a-z]+ ?){1,5}(?<! ))",
+    re.IGNORECASE,
+)
+
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 # Words that end what is counted or measured, on both sides.
 _ENDS = frozenset(
     """i i'm i've i'd i'll it it's he she they we we've we're you this that there which who whom what how when where why
     am is are was were be been being do does did has have had will would can could should may might must
     and but or if so because since as than then not no nor using use used via like including with without into
-    while before after during until between""".split()
+    while before after during until between from by over within""".split()
 )
 _LEAD = frozenset("the a an my our your his her their its those these some any all about around only just over nearly".split())
 _ADVERBS = frozenset(
     """now recently already currently just only about around nearly almost over roughly approximately really finally
     actually also still even up down back further significantly consistently slightly steadily out
     to at of for from by in on under below above within than as is are was were be been has have had i've i'm
-    improved increased decreased reduced extended expanded raised risen grown moved changed shifted pushed postponed
+    improved improves increased decreased reduced extended expanded raised risen grown moved changed shifted pushed postponed
     rescheduled bumped adjusted revised upgraded lowered shortened delayed climbed jumped doubled boosted cut dropped rose
-    grew fell went gone got brought reached reaches hit hits stands sits totals reflects covers targets includes which that
-    it's it i we and new current total""".split()
+    grew fell went gone got brought reached reaches hit hits stands sits totals reflects covers targets includes averages averaging which that
+    it's it i we and but so new current total""".split()
 )
 _PLURALS = frozenset("people women men children mentees feet teeth mice data media staff kids".split())
 _NOT_PLURAL = frozenset("this is was has its as us does plus yes less across versus sometimes always thus hours".split())
 _NOT_COUNTED = frozenset("times time things way ways years year days day am pm or and to of in".split())
-_PREPOSITIONS = frozenset("for of on in per from about at across into to by a".split())
+_PREPOSITIONS = frozenset("for of on in per about at across into a".split())
 _PER = re.compile(r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly|monthly|yearly|annually)\b", re.IGNORECASE)
 
 
@@ -115,46 +134,63 @@ def quantity_claims(text: str) -> list[Claim]:
 def claims_in(prose: str) -> list[Claim]:
     """The same, of what `prose_of` gave."""
     found: list[Claim] = []
-    before: Clause | None = None
+    before: list[Clause] = []
     for clause in clauses_of(prose):
+        if before and before[-1].sentence != clause.sentence:
+            before = []
         if clause.mood is not Mood.SUPPOSES:
-            previous = before if before is not None and before.sentence == clause.sentence else None
-            found += _claims(prose, clause, previous)
+            found += _claims(prose, clause, before)
             if len(found) > MAX_CLAIMS:
                 return []
-        before = clause
+        before.append(clause)
     return found
 
 
-def _claims(prose: str, clause: Clause, previous: Clause | None) -> Iterator[Claim]:
+def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]:
     words = prose[clause.start : clause.end]
-    matches = list(_QUANTITY.finditer(prose, clause.start, clause.end)) if _MAY_HAVE.search(words) else []
-    matches = [m for i, m in enumerate(matches) if not _is_replaced(prose, m, matches[i + 1 : i + 2])]
-    for match in matches:
-        claim = _claim(prose, clause, previous, match)
-        if claim is not None:
-            yield claim
+    if _FORMULA.search(words):
+        return
+    if _MAY_HAVE.search(words):
+        matches = list(_QUANTITY.finditer(prose, clause.start, clause.end))
+        for i, match in enumerate(matches):
+            if not _is_past(prose, match, matches[i + 1 : i + 2]):
+                claim = _claim(prose, clause, before, match)
+                if claim is not None:
+                    yield claim
     yield from _han_claims(prose, clause)
 
 
-def _is_replaced(prose: str, match: re.Match[str], after: list[re.Match[str]]) -> bool:
-    """ "from 70% to 90%": the first of the two is past; and of "April 25 to May 1" neither is a state."""
-    if not after:
-        return False
-    return prose[: match.start()].endswith("from ") and prose[match.end() : after[0].start()].strip() in ("to", "up to", "down to")
+_BETWEEN = re.compile(r"\bbetween (?:[^,;.]{1,24} and )?$", re.IGNORECASE)
 
 
-def _claim(prose: str, clause: Clause, previous: Clause | None, match: re.Match[str]) -> Claim | None:
+def _is_past(prose: str, match: re.Match[str], after: list[re.Match[str]]) -> bool:
+    """Of "from 70% to 90%" the first is past; and of "from April 25 to May 1" or "between" neither is a state."""
+    left = prose[max(0, match.start() - 12) : match.start()]
+    if after and left.endswith("from "):
+        return prose[match.end() : after[0].start()].strip() in ("to", "up to", "down to")
+    return _BETWEEN.search(prose, max(0, match.start() - 40), match.start()) is not None
+
+
+def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str]) -> Claim | None:
     kind = match.lastgroup or ""
     left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
     if kind in ("count", "word", "part", "measure") and _is_a_name(left, right, kind):
         return None
-    changed = _CHANGED.search(left) or (_CHANGED.search(right[:40]) if kind != "date" else None)
-    if changed is None and previous is not None and not _WORD.search(left):
-        changed = _CHANGED.search(prose[previous.start : previous.end])
-    if not (clause.own or changed):
+    if _DELTA_BEFORE.search(left) or _DELTA_AFTER.match(right):
         return None
-    if clause.mood is Mood.ASKS and not re.search(r"\b(?:the|my|our|those|these)\s(?:[a-z-]+\s){0,4}$", left, re.IGNORECASE):
+    if kind == "part" and _SCORED.search(left + right) is None:
+        return None
+    previous = before[-1] if before else None
+    leaning = previous is not None and _LEANS.match(prose[clause.start : clause.end].lstrip()) is not None
+    changed = _cue(left, right, kind)
+    if not changed and previous is not None and _WORD.search(left) is None:
+        changed = _cue(prose[previous.start : previous.end], "", kind)
+    own = _OWN.search(prose, clause.start, clause.end) or (
+        previous is not None and leaning and _OWN.search(prose, previous.start, previous.end)
+    )
+    if not (own or changed):
+        return None
+    if clause.mood is Mood.ASKS and _PRESUPPOSED.search(left) is None:
         return None
     attribute = _attribute(prose, clause, previous, match, kind)
     if not attribute:
@@ -165,21 +201,31 @@ def _claim(prose: str, clause: Clause, previous: Clause | None, match: re.Match[
     per = _PER.match(right) if kind in ("money", "measure", "count") else None
     if per is not None:
         value = prose[match.start() : match.end() + per.end()]
-    first = previous.start if previous is not None and match.start() - clause.start < 60 else clause.start
-    first = max(first, match.start() - _STATEMENT // 2)
-    last = min(clause.end, match.end() + _STATEMENT // 2)
-    manner = Manner.CHANGED if changed else Manner.STATED
-    if _CORRECTED.search(left):
-        manner = Manner.CORRECTED
     return Claim(
         Kind.FACT,
         attribute,
         value.strip(),
-        " ".join(prose[first:last].split()).strip(" ,"),
-        Span(match.start(), match.start() + len(value)),
-        manner=manner,
+        _statement(prose, clause, before, match.start(), match.end()),
+        Span(match.start(), match.start() + len(value.rstrip())),
+        manner=Manner.CORRECTED if _CORRECTED.search(left) else Manner.CHANGED if changed else Manner.STATED,
         confidence=0.85 if clause.mood is Mood.STATES else 0.7,
     )
+
+
+def _cue(left: str, right: str, kind: str) -> bool:
+    if _CHANGED.search(left) or (kind not in ("date", "clock") and _CHANGED.search(right[:40])):
+        return True
+    return kind not in ("date", "clock") and _SO_FAR.search(left) is not None
+
+
+def _statement(prose: str, clause: Clause, before: list[Clause], start: int, end: int) -> str:
+    """The sentence that says it; of a long one, what leads to it."""
+    first = max(clause.start, end - _STATEMENT)
+    for earlier in reversed(before):
+        if end - earlier.start > _STATEMENT:
+            break
+        first = earlier.start
+    return " ".join(prose[first : min(clause.end, end + _STATEMENT // 3)].split()).strip(" ,;:-")
 
 
 def _is_a_name(left: str, right: str, kind: str) -> bool:
@@ -204,20 +250,40 @@ def _is_goal(left: str, right: str, kind: str) -> bool:
 def _attribute(prose: str, clause: Clause, previous: Clause | None, match: re.Match[str], kind: str) -> str:
     left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
     before = _before(left)
-    if not before and previous is not None:
-        before = _before(prose[previous.start : previous.end])
+    if previous is not None and (_only_leads(left) or _PRONOUN.match(right.lstrip())):
+        before = _before(prose[previous.start : previous.end]) or before
     if kind in ("count", "word"):
         counted = _counted(right)
         if counted:
             # What the number is of counts too, as in "the daily quota of 1,200 calls".
-            return f"{before} {counted}".strip() if re.search(r"\bof\s(?:about |around )?$", left) else counted
-        return before if kind == "count" and _states_measure(left) else ""
-    after = _after(right, kind)
-    if kind in ("date", "clock"):
-        return f"{before} {after}".strip() if before else ""
-    return f"{before} {after}".strip()
+            named = f"{before} {counted}" if _OF_END.search(left) else f"{_verb(left)} {counted}"
+            rate = _PER.match(right, right.find(counted) + len(counted))
+            named += rate.group() if rate is not None else ""
+        else:
+            named = before if kind == "count" and _states_measure(left) else ""
+            of = _NUMBER_OF.search(prose, previous.start if previous is not None else clause.start, match.start())
+            if named and of is not None:
+                named = of.group() if of["what"].split()[-1].lower() not in _ENDS else of.group().rsplit(None, 1)[0]
+    else:
+        after = "" if _PRONOUN.match(right.lstrip()) else _after(right, kind)
+        named = f"{before} {after}" if before or kind not in ("date", "clock") else ""
+    return " ".join(named.split())
 
 
+_VERB = re.compile(
+    r"\b(?P<verb>[a-z]{2,}ed|read|wrote|written|bought|sold|made|built|won|lost|met|ran|run|took|got|sent|spent|gave|saw|seen|ate|paid|saved|"
+    r"caught|drank|taught|have|has|had|own|need) (?:(?:about|around|only|just|over|nearly|another|those|these|the|my|our|all|up to) ){0,2}$",
+    re.IGNORECASE,
+)
+
+
+def _verb(left: str) -> str:
+    """What was done with what is counted, so that "read 5 books" is not "bought 5 books"."""
+    found = _VERB.search(left, max(0, len(left) - 40))
+    return found["verb"] if found is not None else ""
+
+
+_OF_END = re.compile(r"\bof (?:about |around |only )?$", re.IGNORECASE)
 _MEASURES = re.compile(
     r"\b(?:is|are|was|were|has|have|reached|hit|to|at|of|now|around|about|only|totals?|stands|sits|up|down|over|nearly)\s$", re.IGNORECASE
 )
@@ -227,23 +293,34 @@ def _states_measure(left: str) -> bool:
     return _MEASURES.search(left) is not None
 
 
+def _only_leads(left: str) -> bool:
+    """Whether nothing before a number says what it is of: ", which has now reached"."""
+    return all(word.group().lower() in _ADVERBS for word in _WORD.finditer(left))
+
+
 def _before(left: str) -> str:
     """The noun phrase that ends before a number, without the words that only lead to it."""
-    words = list(_WORD.finditer(left[-160:]))
     base = max(0, len(left) - 160)
+    words = list(_WORD.finditer(left, base))
     while words and words[-1].group().lower() in _ADVERBS:
         words.pop()
-    if not words:
-        return ""
-    kept = 0
+    phrase: list[re.Match[str]] = []
     for word in reversed(words[-_WORDS_BEFORE:]):
-        if word.group().lower() in _ENDS:
+        low = word.group().lower()
+        # "to optimize" before a noun phrase, a number or a bracket within it: the phrase begins after them.
+        if low in _ENDS or (phrase and not left[word.end() : phrase[0].start()].isspace()):
             break
-        kept += 1
-    phrase = words[len(words) - kept :] if kept else []
+        if low == "to" and phrase:
+            phrase.pop(0)
+            break
+        if low in _LEAD and phrase:
+            ahead = left[base : word.start()].rsplit(None, 1)
+            if not ahead or ahead[-1].lower() not in _PREPOSITIONS:
+                break
+        phrase.insert(0, word)
     while phrase and phrase[0].group().lower() in _LEAD | _PREPOSITIONS | _ADVERBS:
         phrase.pop(0)
-    return left[base + phrase[0].start() : base + phrase[-1].end()] if phrase else ""
+    return left[phrase[0].start() : phrase[-1].end()] if phrase else ""
 
 
 def _counted(right: str) -> str:
@@ -278,7 +355,7 @@ def _complement(right: str, words: list[re.Match[str]], head: int) -> int:
     for n, word in enumerate(words[head + 1 : head + _WORDS_AFTER]):
         low = word.group().lower()
         gap = right[words[head + n].end() : word.start()]
-        if low in _ENDS or not gap.isspace():
+        if low in _ENDS or low == "to" or not gap.isspace():
             break
         if low not in _PREPOSITIONS and low not in _LEAD:
             end = word.end()
