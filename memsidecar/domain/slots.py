@@ -17,10 +17,8 @@ from memsidecar.domain.tokens import tokens
 QUANTITY = "quantity:"
 EXPERIENCE = "experience"
 
-SAME = 0.8
-"""From here on two slots are the same whatever the words of the later statement."""
-SAME_IF_CHANGED = 0.5
-"""From here on they are, when the later statement says that something has changed (`Manner.CHANGED`, CORRECTED)."""
+SAME = 0.45
+"""From here on two slots are the same."""
 OPPOSED = 0.5
 """From here on what was done contradicts that it never was."""
 
@@ -35,6 +33,8 @@ def alike(stem: str) -> float:
 
 _GOAL = re.compile(r"^(?:goal: ?|目标[：:])", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+# Of dates and times one has many; only a change of one is of the same.
+_POINTS = frozenset(("date", "clock", "weekday"))
 # Amounts further apart than this are not of one thing: 250 ms and 2 weeks.
 _SCALE = 100.0
 
@@ -63,7 +63,7 @@ def _stems(words: str) -> frozenset[str]:
 
 # Words of statements that do not say what is counted or measured.
 _GENERIC = _stems(
-    """number total amount count growth consistent spent average current currently new now recent recently latest overall rate value level
+    """daily weekly monthly yearly annual annually day week month number total amount count growth consistent spent average current currently new now recent recently latest overall rate value level
     my our already just about around nearly approximately roughly set get got keep make made try trying want need help
     have add added use using used work working do done go going update updated improve improved improving increase increased
     increasing reduce reduced reducing decrease decreased change changed reach reached achieve achieved extend extended
@@ -157,10 +157,14 @@ def _head(named: str) -> str:
     return next((stem for stem in stems if stem not in _GENERIC), stems[0] if stems else "")
 
 
-def same_slot(a: Slot, b: Slot, similarity: float | None = None, rarity: Rarity = alike) -> float:
-    """How sure it is that the two are about the same thing, 0 to 1; compare with `SAME` and `SAME_IF_CHANGED`.
+def same_slot(
+    a: Slot, b: Slot, *, changed: bool = False, similarity: float | None = None, rarity: Rarity = alike
+) -> float:
+    """How sure it is that the two are about the same thing, 0 to 1; compare with `SAME`. `a` is the older one.
 
-    `similarity` is the cosine of the two statements, when there is one; it only decides what the words leave open.
+    `changed` says that the words of `b` say that something is otherwise now (`Manner.CHANGED`, CORRECTED); without it, `b`
+    must be about nothing that `a` does not name. `similarity` is the cosine of the two statements, when there is one; it
+    only moves what the words leave open. `rarity` weighs stems by how often they come.
     """
     if a.family != b.family or a.goal != b.goal or (a.per and b.per and a.per != b.per):
         return 0.0
@@ -173,12 +177,16 @@ def same_slot(a: Slot, b: Slot, similarity: float | None = None, rarity: Rarity 
         return 0.0
     if a.amount is not None and a.amount.dimension != COUNT and not shared & _MEASURES and (a.qualifier | b.qualifier) & _MEASURES:
         return 0.0
+    if not changed and (b.qualifier - a.qualifier or a.head != b.head or a.goal or a.amount and a.amount.dimension in _POINTS):
+        return 0.0
     across = (a.qualifier & b.context) | (b.qualifier & a.context)
     around = a.context & b.context
     told = _NEWER * _weight(b.qualifier - a.qualifier - a.context, rarity)
     told += _OLDER * _weight(a.qualifier - b.qualifier - b.context, rarity)
     same = _weight(shared, rarity) + _ACROSS * _weight(across - shared, rarity)
     same += _AROUND * min(_MOST_AROUND, _weight(around - across - shared, rarity))
+    if a.per and a.per == b.per:
+        same += _ACROSS
     sure = same / (same + told + _DOUBT)
     if b.before is not None and a.amount is not None:
         sure += 0.2 if b.before.size == a.amount.size else -0.2
@@ -201,7 +209,7 @@ def _weight(stems: frozenset[str], rarity: Rarity) -> float:
 def _comparable(a: Amount, b: Amount) -> bool:
     if a.dimension != b.dimension or bool(a.of) != bool(b.of):
         return False
-    if a.dimension in ("date", "clock", "weekday") or 0 in (a.size, b.size):
+    if a.dimension in _POINTS or 0 in (a.size, b.size):
         return True
     return 1 / _SCALE < a.size / b.size < _SCALE
 

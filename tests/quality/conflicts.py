@@ -19,7 +19,7 @@ from typing import Any
 from memsidecar.domain.claims import Claim, Manner
 from memsidecar.domain.extraction.experience import EXPERIENCE, experience_claims
 from memsidecar.domain.extraction.quantities import quantity_claims
-from memsidecar.domain.slots import OPPOSED, SAME, SAME_IF_CHANGED, Rarity, Slot, content, opposed, same_slot, same_value, slot_of
+from memsidecar.domain.slots import OPPOSED, SAME, Rarity, Slot, content, opposed, same_slot, same_value, slot_of
 from tests.quality.questions import load
 
 # Of one denial, the statements that contradict it most; more are not told.
@@ -67,14 +67,20 @@ def updates(said: list[Stated], rarity: Rarity) -> list[Link]:
     for i, new in enumerate(said):
         if new.claim.attribute == EXPERIENCE:
             continue
+        found: list[tuple[int, float]] = []
         for j in by_family[new.slot.family]:
             old = said[j]
             if j in gone or old.turn == new.turn or old.speaker != new.speaker or same_value(old.slot, new.slot):
                 continue
-            sure = same_slot(old.slot, new.slot, rarity=rarity)
-            if sure >= (SAME if new.claim.manner is Manner.STATED else SAME_IF_CHANGED):
-                links.append(Link(old, new, sure))
-                gone.add(j)
+            changed = new.claim.manner is not Manner.STATED
+            sure = same_slot(old.slot, new.slot, changed=changed, rarity=rarity)
+            if sure >= SAME:
+                found.append((j, sure))
+        # What repeats a value that has been replaced already tells of then, not of now.
+        echo = any(k in gone and same_value(said[k].slot, new.slot) and same_slot(said[k].slot, new.slot, changed=True, rarity=rarity) >= SAME and (new.claim.manner is Manner.STATED or new.slot.before == said[k].slot.before) for k in by_family[new.slot.family])
+        if not echo:
+            links += [Link(said[j], new, sure) for j, sure in found]
+            gone |= {j for j, _ in found}
         by_family[new.slot.family].append(i)
     return links
 

@@ -89,7 +89,7 @@ _DELTA_AFTER = re.compile(
 _SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)", re.IGNORECASE)
 _FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our)\b|[我咱]", re.IGNORECASE)
-_LEANS = re.compile(r"(?:and |but |so )?(?:which|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b", re.IGNORECASE)
+_LEANS = re.compile(r"(?:and |but |so )?(?:which|after|before|by|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b", re.IGNORECASE)
 _PRESUPPOSED = re.compile(r"\b(?:the|my|our|those|these)\s(?:[a-z0-9/-]+\s){0,4}$|\b(?:i|we)(?:['’]ve)? (?:[a-z]+ ){1,3}$", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:of|on|in|for|with|at|to) (?:it|this|that|them|these|those)\b", re.IGNORECASE)
 _NUMBER_OF = re.compile(
