@@ -55,6 +55,8 @@ class Slot:
     per: str = ""
     """The time that a rate is of: day, week, month."""
     goal: bool = False
+    choices: tuple[frozenset[str], ...] = ()
+    """Of an experience, what each of the things is that "or" joins: "wrote a route or handled a request"."""
 
 
 def _stems(words: str) -> frozenset[str]:
@@ -87,7 +89,7 @@ def slot_of(predicate: str, value: str, statement: str = "", *, key: str = "") -
     """The slot of a fact: `key` is that of its attribute when the table of attributes has it. None when a fact has
     neither an attribute nor an amount, so that nothing can be in its way."""
     if predicate == EXPERIENCE:
-        return Slot(EXPERIENCE, content(value), context=content(statement))
+        return _experience(value, statement)
     if key:
         return Slot(key)
     amount = amount_of(value)
@@ -122,6 +124,21 @@ def _before(statement: str, amount: Amount) -> Amount | None:
         if old is not None and new is not None and new.size == amount.size:
             return Amount(new.dimension, old.size) if old.dimension == COUNT else old
     return None
+
+
+def _experience(value: str, statement: str) -> Slot:
+    verb, _, rest = value.partition(" ") if value.isascii() or " " in value else ("", "", value)
+    choices = [_done(part) for part in _OR.split(rest)]
+    return Slot(EXPERIENCE, _done(rest), _head(verb), _done(statement), choices=tuple(c for c in choices if c))
+
+
+_OR = re.compile(r"\s(?:n?or|/)\s|或者?")
+# Words that say nothing of what was done; and of a joined verb, what follows says it.
+_VAGUE = _stems("any involving related project thing things anything something before really actually ever yet new my use used using kind sort of")
+
+
+def _done(text: str) -> frozenset[str]:
+    return frozenset(stem for stem in tokens(text) if stem not in _VAGUE and not stem[0].isdigit())
 
 
 def content(text: str) -> frozenset[str]:
@@ -177,7 +194,7 @@ def same_slot(
         return 0.0
     if a.amount is not None and a.amount.dimension != COUNT and not shared & _MEASURES and (a.qualifier | b.qualifier) & _MEASURES:
         return 0.0
-    if not changed and (b.qualifier - a.qualifier or a.head != b.head or a.goal or a.amount and a.amount.dimension in _POINTS):
+    if not changed and (len(b.qualifier) < 2 and not b.qualifier & _MEASURES or b.qualifier - a.qualifier or a.head != b.head or a.goal or a.amount and a.amount.dimension in _POINTS):
         return 0.0
     across = (a.qualifier & b.context) | (b.qualifier & a.context)
     around = a.context & b.context
@@ -222,9 +239,22 @@ def same_value(a: Slot, b: Slot) -> bool:
 def opposed(never: Slot, done: Slot, rarity: Rarity = alike) -> float:
     """How sure it is that `done` is what `never` says never happened, 0 to 1; compare with `OPPOSED`. `rarity` weighs a
     stem, a rare one telling more."""
-    if never.family != EXPERIENCE or done.family != EXPERIENCE or not never.qualifier:
+    if never.family != EXPERIENCE or done.family != EXPERIENCE:
         return 0.0
-    weights = {stem: rarity(stem) for stem in never.qualifier}
-    met = sum(weight for stem, weight in weights.items() if stem in done.qualifier)
-    near = sum(weight for stem, weight in weights.items() if stem in done.context and stem not in done.qualifier)
-    return (met + 0.5 * near) / sum(weights.values())
+    return max((_met(choice, never.head, done, rarity) for choice in never.choices), default=0.0)
+
+
+# Words that come everywhere are no evidence however many of them are met.
+_ENOUGH = 0.5
+
+
+def _met(choice: frozenset[str], verb: str, done: Slot, rarity: Rarity) -> float:
+    """How much of one thing that was denied the other statement names, itself or in its sentence."""
+    whole = _weight(choice, rarity)
+    met = _weight(choice & done.qualifier, rarity)
+    near = _weight((choice & done.context) - done.qualifier, rarity)
+    named = met + 0.6 * near
+    if not whole or not named:
+        return 0.0
+    same = 0.1 if verb and (verb == done.head or verb in done.qualifier) else 0.0
+    return min(1.0, named / whole + same) * min(1.0, named / _ENOUGH)

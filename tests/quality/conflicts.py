@@ -90,7 +90,7 @@ def contradictions(said: list[Stated], rarity: Rarity) -> list[Link]:
     links: list[Link] = []
     for never in said:
         if never.claim.attribute == EXPERIENCE and never.claim.negated:
-            found = [(opposed(never.slot, other.slot, rarity), other) for other in done if other.speaker == never.speaker]
+            found = [(opposed(never.slot, other.slot, rarity), other) for other in done if other.speaker == never.speaker and other.claim.span != never.claim.span]
             best: dict[str, Link] = {}
             for sure, other in sorted(found, key=lambda f: -f[0]):
                 if sure >= OPPOSED and other.turn not in best and len(best) < MOST:

@@ -29,14 +29,20 @@ _MAY_DO = re.compile(r"\b(?:i|i['’]ve|i['’]m|we|we['’]ve|my)\b|我", re.IG
 _DID = re.compile(
     r"\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are|['’]d| had)? (?:(?:just|already|recently|also|now|only|currently|finally|previously|"
     r"been|actually|successfully|initially|still) )*(?P<verb>[a-z]+(?:ed|en|ing)|use|work|did|made|wrote|built|got|took|went|set|"
-    r"ran|read|began|gave|had|won|met|saw|sent|spent|taught|found|done|put|run|cut|chose|have|submit)\b"
-    r"|\bmy (?:score|accuracy|progress|experience|practice|certificate|course|first|grade|results?|key)\b"
-    r"|\bhaving (?P<verb2>[a-z]+(?:ed|en))\b|\b(?:after|by) (?P<verb3>[a-z]+ing)\b",
+    r"ran|read|began|gave|won|met|saw|sent|spent|taught|found|done|put|run|cut|chose)\b(?P<to> to \w+)?"
+    r"|\bmy (?P<mine>score|accuracy|progress|experience|practice|certificate|grade|results?)\b"
+    r"|\bhaving (?P<verb2>[a-z]+(?:ed|en))\b|\bafter (?P<verb3>[a-z]+ing)\b",
     re.IGNORECASE,
 )
+# What a question takes for granted: "my key obtained on March 10".
+_HAVING = re.compile(r"\bmy (?P<what>(?:[\w.-]+ ){1,5}[a-z]+(?:ed|en|ght|lt) (?:on|in|from|at|with|last|by) [\w.-]+)", re.IGNORECASE)
 _NOT_DONE = re.compile(
     r"(?:wondering|thinking|considering|looking|planning|hoping|struggling|getting|feeling|worried|interested|concerned|confused|excited|"
-    r"need|wanting|asking|going|seeing|having|stuck|tired|sure|curious|assuming|guessing|talking|aiming|supposed)$",
+    r"need|wanting|asking|going|seeing|having|stuck|tired|sure|curious|seen|heard|told|noticed|used to|learned about|decided|assuming|guessing|talking|aiming|supposed)$",
+    re.IGNORECASE,
+)
+_NO_DOING = re.compile(
+    r" to (?:understand|decide|figure|learn|plan|find|know|see|think|determine|choose|compare|remember|avoid|get|make|say|ask|start|become)\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|never|n['’]t|without)\b|n['’]t\b", re.IGNORECASE)
@@ -56,10 +62,19 @@ def experience_claims(text: str) -> list[Claim]:
 
 def claims_in(prose: str) -> list[Claim]:
     """The same, of what `prose_of` gave."""
-    return [claim for clause in clauses_of(prose) for claim in _claims(prose, clause)][:MAX_CLAIMS]
+    found: list[Claim] = []
+    before: list[Clause] = []
+    for clause in clauses_of(prose):
+        if before and before[-1].sentence != clause.sentence:
+            before = []
+        found += _claims(prose, clause, before)
+        if len(found) >= MAX_CLAIMS:
+            break
+        before.append(clause)
+    return found
 
 
-def _claims(prose: str, clause: Clause) -> Iterator[Claim]:
+def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]:
     if not clause.own or clause.mood is Mood.SUPPOSES:
         return
     words = prose[clause.start : clause.end]
@@ -70,31 +85,39 @@ def _claims(prose: str, clause: Clause) -> Iterator[Claim]:
             what = _TAIL.sub("", never[group]).strip(" ,.")
             if what and not _HABIT.match(what):
                 start = clause.start + never.start(group)
-                yield _experience(prose, clause, start, start + len(what), negated=True)
+                yield _experience(prose, clause, before, start, start + len(what), negated=True)
         return
     if clause.mood is Mood.ASKS:
+        having = _HAVING.search(words)
+        if having is not None:
+            yield _experience(prose, clause, before, clause.start + having.start("what"), clause.start + having.end("what"), negated=False)
         return
-    did = _DID.search(words)
-    if did is not None:
+    for did in _DID.finditer(words):
         verb = did["verb"] or did["verb2"] or did["verb3"] or ""
-        if not _NOT_DONE.match(verb) and not _NEGATED.search(words[did.start() : did.end() + 12]):
-            start = clause.start + (did.start("verb") if did["verb"] else did.start())
-            yield _experience(prose, clause, start, clause.end, negated=False)
+        after = words[did.start() : did.end() + 12]
+        if _NOT_DONE.match(verb) or (did["to"] and _NO_DOING.match(did["to"])) or _NEGATED.search(after):
+            continue
+        start = clause.start + (did.start("verb") if did["verb"] else did.start())
+        yield _experience(prose, clause, before, start, clause.end, negated=False)
         return
     done = _ZH_DID.search(words)
     if done is not None:
         start = clause.start + done.start("what")
-        yield _experience(prose, clause, start, clause.start + done.end("what"), negated=False)
+        yield _experience(prose, clause, before, start, clause.start + done.end("what"), negated=False)
 
 
-def _experience(prose: str, clause: Clause, start: int, end: int, negated: bool) -> Claim:
+def _experience(prose: str, clause: Clause, before: list[Clause], start: int, end: int, negated: bool) -> Claim:
     end = start + len(prose[start:end].rstrip(" ,."))
-    first = max(clause.start, start - _STATEMENT // 2)
+    first = max(clause.start, end - _STATEMENT)
+    for earlier in reversed(before):
+        if end - earlier.start > _STATEMENT:
+            break
+        first = earlier.start
     return Claim(
         Kind.FACT,
         EXPERIENCE,
         " ".join(prose[start:end].split()),
-        " ".join(prose[first : min(clause.end, first + _STATEMENT)].split()),
+        " ".join(prose[first : min(clause.end, end + 1)].split()),
         Span(start, end),
         negated=negated,
         confidence=0.85 if negated else 0.7,

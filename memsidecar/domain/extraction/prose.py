@@ -87,7 +87,7 @@ _SUPPOSES = re.compile(
     r"|如果|假如|假设|要是|比如|例如|万一",
     re.IGNORECASE,
 )
-_SUPPOSES_LATER = re.compile(r"\b(?:if i|if we|if you|what if|i would have|would be|could be|might be)\b", re.IGNORECASE)
+_SUPPOSES_LATER = re.compile(r"\b(?:if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between|choose between|whether)\b", re.IGNORECASE)
 _HAN_QUESTION = re.compile(r"[吗呢么]\s*$|多少|几[个次点天本岁]")
 _HAS_HAN = re.compile(rf"[{HAN}]")
 

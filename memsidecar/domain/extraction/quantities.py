@@ -88,6 +88,7 @@ _DELTA_AFTER = re.compile(
 )
 _SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)", re.IGNORECASE)
 _FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
+_OTHERS = re.compile(r"\b(?:their|his|her|its|your|[A-Z][a-z]+['’]s) (?:[a-z-]+ ){0,4}$")
 _OWN = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our)\b|[我咱]", re.IGNORECASE)
 _LEANS = re.compile(r"(?:and |but |so )?(?:which|after|before|by|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b", re.IGNORECASE)
 _PRESUPPOSED = re.compile(r"\b(?:the|my|our|those|these)\s(?:[a-z0-9/-]+\s){0,4}$|\b(?:i|we)(?:['’]ve)? (?:[a-z]+ ){1,3}$", re.IGNORECASE)
@@ -160,6 +161,7 @@ def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]
     yield from _han_claims(prose, clause)
 
 
+_TO = re.compile(r"\s?(?:[a-z]+ ){0,2}(?:up |down )?to\s", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween (?:[^,;.]{1,24} and )?$", re.IGNORECASE)
 
 
@@ -167,7 +169,7 @@ def _is_past(prose: str, match: re.Match[str], after: list[re.Match[str]]) -> bo
     """Of "from 70% to 90%" the first is past; and of "from April 25 to May 1" or "between" neither is a state."""
     left = prose[max(0, match.start() - 12) : match.start()]
     if after and left.endswith("from "):
-        return prose[match.end() : after[0].start()].strip() in ("to", "up to", "down to")
+        return _TO.fullmatch(prose, match.end(), after[0].start()) is not None
     return _BETWEEN.search(prose, max(0, match.start() - 40), match.start()) is not None
 
 
@@ -193,7 +195,7 @@ def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str
     if clause.mood is Mood.ASKS and _PRESUPPOSED.search(left) is None:
         return None
     attribute = _attribute(prose, clause, previous, match, kind)
-    if not attribute:
+    if not attribute or _OTHERS.search(left[-60:]):
         return None
     if _is_goal(left, right, kind):
         attribute = GOAL + attribute
