@@ -19,7 +19,7 @@ EXPERIENCE = "experience"
 
 SAME = 0.45
 """From here on two slots are the same."""
-OPPOSED = 0.5
+OPPOSED = 0.55
 """From here on what was done contradicts that it never was."""
 
 Rarity: TypeAlias = Callable[[str], float]
@@ -128,13 +128,35 @@ def _before(statement: str, amount: Amount) -> Amount | None:
 
 def _experience(value: str, statement: str) -> Slot:
     verb, _, rest = value.partition(" ") if value.isascii() or " " in value else ("", "", value)
-    choices = [_done(part) for part in _OR.split(rest)]
-    return Slot(EXPERIENCE, _done(rest), _head(verb), _done(statement), choices=tuple(c for c in choices if c))
+    return Slot(EXPERIENCE, _done(rest), _head(verb), _done(statement), choices=_choices(rest))
+
+
+def _choices(things: str) -> tuple[frozenset[str], ...]:
+    """Each of the things that "or" joins. "exams on medians or altitudes" are exams on medians and exams on altitudes,
+    "wrote a route or handled a request" are two."""
+    found: list[frozenset[str]] = []
+    leading: frozenset[str] = frozenset()
+    for part in _OR.split(things):
+        before, of, _ = _split_at_of(part)
+        own = _done(part)
+        if own:
+            found.append(own if of or _VERB.match(part) else own | leading)
+        leading = _done(before) if of else leading
+    return tuple(found)
+
+
+_OF = re.compile(r"\s(?:involving|related to|about|on|of|in|with|for|at|from|using)\s")
+_VERB = re.compile(r"[a-z]+(?:ed|en)\s", re.IGNORECASE)
+
+
+def _split_at_of(part: str) -> tuple[str, str, str]:
+    found = _OF.search(part)
+    return (part[: found.start()], found.group(), part[found.end() :]) if found else (part, "", "")
 
 
 _OR = re.compile(r"\s(?:n?or|/)\s|或者?")
 # Words that say nothing of what was done; and of a joined verb, what follows says it.
-_VAGUE = _stems("any involving related project thing things anything something before really actually ever yet new my use used using kind sort of")
+_VAGUE = _stems("any involving related project thing things anything something before really actually ever yet new my use used using kind sort of up down out around over back off through something anything it")
 
 
 def _done(text: str) -> frozenset[str]:
@@ -246,6 +268,9 @@ def opposed(never: Slot, done: Slot, rarity: Rarity = alike) -> float:
 
 # Words that come everywhere are no evidence however many of them are met.
 _ENOUGH = 0.5
+# What somebody is only trying to do contradicts less.
+_TRYING = _stems("trying exploring planning attempting learning studying practicing reviewing")
+_TRIED = 0.8
 
 
 def _met(choice: frozenset[str], verb: str, done: Slot, rarity: Rarity) -> float:
@@ -254,7 +279,8 @@ def _met(choice: frozenset[str], verb: str, done: Slot, rarity: Rarity) -> float
     met = _weight(choice & done.qualifier, rarity)
     near = _weight((choice & done.context) - done.qualifier, rarity)
     named = met + 0.6 * near
-    if not whole or not named:
+    if not whole or not met:
         return 0.0
     same = 0.1 if verb and (verb == done.head or verb in done.qualifier) else 0.0
-    return min(1.0, named / whole + same) * min(1.0, named / _ENOUGH)
+    sure = min(1.0, named / whole + same) * min(1.0, named / _ENOUGH)
+    return sure * _TRIED if done.head in _TRYING else sure

@@ -23,7 +23,7 @@ _NEVER = re.compile(
     re.IGNORECASE,
 )
 # Not experiences: what is never the case ("I never know", "I never get to").
-_HABIT = re.compile(r"(?:know|want|like|think|understand|feel|get|wanna|mind|been able|been sure|seem|expect|decided|heard|been (?:so|more)|realized)\b", re.IGNORECASE)
+_HABIT = re.compile(r"(?:know|want|give|gave|gotten|fail|stop|forg[eo]t|let|miss|liked|loved|ceas|had (?:a|the) (?:problem|chance)|like|think|understand|feel|get|wanna|mind|been able|been sure|seem|expect|decided|heard|been (?:so|more)|realized)\b", re.IGNORECASE)
 _MAY = re.compile(r"never|haven['’]t|have not|从来?没|从未|没有?.{1,12}过", re.IGNORECASE)
 _MAY_DO = re.compile(r"\b(?:i|i['’]ve|i['’]m|we|we['’]ve|my)\b|我", re.IGNORECASE)
 _DID = re.compile(

@@ -88,7 +88,7 @@ _DELTA_AFTER = re.compile(
 )
 _SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)", re.IGNORECASE)
 _FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
-_OTHERS = re.compile(r"\b(?:their|his|her|its|your|[A-Z][a-z]+['’]s) (?:[a-z-]+ ){0,4}$")
+_OTHERS = re.compile(r"\b(?:their|his|her|its|your|[A-Z][a-z]+['’]s) (?:[a-z]+ ){0,6}(?:from \S+ to )?$")
 _OWN = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our)\b|[我咱]", re.IGNORECASE)
 _LEANS = re.compile(r"(?:and |but |so )?(?:which|after|before|by|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b", re.IGNORECASE)
 _PRESUPPOSED = re.compile(r"\b(?:the|my|our|those|these)\s(?:[a-z0-9/-]+\s){0,4}$|\b(?:i|we)(?:['’]ve)? (?:[a-z]+ ){1,3}$", re.IGNORECASE)
@@ -195,7 +195,7 @@ def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str
     if clause.mood is Mood.ASKS and _PRESUPPOSED.search(left) is None:
         return None
     attribute = _attribute(prose, clause, previous, match, kind)
-    if not attribute or _OTHERS.search(left[-60:]):
+    if not attribute or _OTHERS.search(left[-80:]):
         return None
     if _is_goal(left, right, kind):
         attribute = GOAL + attribute
