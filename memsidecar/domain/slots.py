@@ -19,6 +19,8 @@ EXPERIENCE = "experience"
 
 SAME = 0.45
 """From here on two slots are the same."""
+BEARS = 0.5
+"""From here on a question is about a slot."""
 OPPOSED = 0.55
 """From here on what was done contradicts that it never was."""
 
@@ -55,6 +57,8 @@ class Slot:
     per: str = ""
     """The time that a rate is of: day, week, month."""
     goal: bool = False
+    of: frozenset[str] = frozenset()
+    """The part of the qualifier that stands after a preposition: "quiz score in biology"."""
     choices: tuple[frozenset[str], ...] = ()
     """Of an experience, what each of the things is that "or" joins: "wrote a route or handled a request"."""
 
@@ -100,7 +104,7 @@ def slot_of(predicate: str, value: str, statement: str = "", *, key: str = "") -
     qualifier = content(named)
     head = _head(named)
     family = QUANTITY + (amount.dimension if amount.dimension != COUNT else head)
-    return Slot(family, qualifier, head, _context(statement, value), amount, _before(statement, amount), _per(f"{predicate} {value}"), goal is not None)
+    return Slot(family, qualifier, head, _context(statement, value), amount, _before(statement, amount), _per(f"{predicate} {value}"), goal is not None, content(_split_at_of(named)[2]))
 
 
 _PER = re.compile(r"(?:/ ?|\bper |\bevery |\beach |\ban? )(second|minute|hour|day|night|week|month|year)\b|\b(dai|week|month|year|annual)ly\b|每(天|周|月|年|小时|分钟)", re.IGNORECASE)
@@ -214,9 +218,13 @@ def same_slot(
     shared = a.qualifier & b.qualifier
     if not shared:
         return 0.0
-    if a.amount is not None and a.amount.dimension != COUNT and not shared & _MEASURES and (a.qualifier | b.qualifier) & _MEASURES:
+    measured = a.qualifier & _MEASURES, b.qualifier & _MEASURES
+    if all(measured) and not measured[0] & measured[1]:
         return 0.0
-    if not changed and (len(b.qualifier) < 2 and not b.qualifier & _MEASURES or b.qualifier - a.qualifier or a.head != b.head or a.goal or a.amount and a.amount.dimension in _POINTS):
+    # "in biology" and "in chemistry".
+    if a.of and b.of and not a.of & (b.of | b.context) and not b.of & (a.of | a.context):
+        return 0.0
+    if not changed and (len(b.qualifier) < 2 and not b.qualifier & _MEASURES or b.qualifier - a.qualifier or a.head != b.head or a.goal or (a.amount is not None and a.amount.dimension in _POINTS and (a.amount.dimension != "clock" or len(b.qualifier) < 2))):
         return 0.0
     across = (a.qualifier & b.context) | (b.qualifier & a.context)
     around = a.context & b.context
@@ -256,6 +264,17 @@ def _comparable(a: Amount, b: Amount) -> bool:
 def same_value(a: Slot, b: Slot) -> bool:
     """Whether both state the same amount."""
     return a.amount is not None and a.amount == b.amount
+
+
+def bears_on(slot: Slot, question: frozenset[str], rarity: Rarity = alike) -> float:
+    """How much a question (its stems, `tokens`) is about a slot, 0 to 1; compare with `BEARS`.
+
+    A turn says several things. That one of them is out of date matters to the questions about that one only.
+    """
+    whole = _weight(slot.qualifier, rarity)
+    if not whole:
+        return 0.0
+    return _weight(slot.qualifier & question, rarity) / whole
 
 
 def opposed(never: Slot, done: Slot, rarity: Rarity = alike) -> float:

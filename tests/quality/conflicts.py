@@ -19,7 +19,8 @@ from typing import Any
 from memsidecar.domain.claims import Claim, Manner
 from memsidecar.domain.extraction.experience import EXPERIENCE, experience_claims
 from memsidecar.domain.extraction.quantities import quantity_claims
-from memsidecar.domain.slots import OPPOSED, SAME, Rarity, Slot, content, opposed, same_slot, same_value, slot_of
+from memsidecar.domain.slots import BEARS, OPPOSED, SAME, Rarity, Slot, bears_on, content, opposed, same_slot, same_value, slot_of
+from memsidecar.domain.tokens import tokens
 from tests.quality.questions import load
 
 # Of one denial, the statements that contradict it most; more are not told.
@@ -113,16 +114,18 @@ def report(path: Path, show: bool) -> None:
     samples, questions = load(path)
     replaced: dict[str, set[tuple[str, str]]] = {}
     denied: dict[str, set[tuple[str, str]]] = {}
+    kept: dict[str, list[Link]] = {}
     for sample, turns in samples.items():
         said = list(stated(turns))
         rarity = rarity_in(turns)
         links, conflicts = updates(said, rarity), contradictions(said, rarity)
+        kept[sample] = links
         replaced[sample] = {(link.older.turn, link.newer.turn) for link in links}
         denied[sample] = {(link.older.turn, link.newer.turn) for link in conflicts}
         if show:
             for link in [*links, *conflicts]:
                 print_link(link)
-    score(path, replaced, denied, questions, sum(map(len, samples.values())))
+    score(path, replaced, denied, questions, sum(map(len, samples.values())), kept)
 
 
 def print_link(link: Link) -> None:
@@ -138,6 +141,7 @@ def score(
     denied: dict[str, set[tuple[str, str]]],
     questions: list[dict[str, Any]],
     turns: int,
+    links: dict[str, list[Link]],
 ) -> None:
     changed = [q for q in questions if q.get("stale")]
     contrary = [q for q in questions if q.get("conflict")]
@@ -153,14 +157,26 @@ def score(
         print(f"  contradiction pairs linked {len(hit)}/{len(contrary)}")
         print("   missed:", *(q["id"] for q in contrary if q not in hit))
     others = [q for q in questions if not q.get("stale") and q["evidence"]]
-    wrong = [q for q in others if {o for o, _ in replaced[q["sample"]]} & {*q["evidence"]}]
-    apart = [q for q in others if ({o for o, _ in replaced[q["sample"]]} - due) & {*q["evidence"]}]
+    wrong = [q for q in others if {link.older.turn for link in links[q["sample"]]} & {*q["evidence"]}]
+    told = [q for q in others if {link.older.turn for link in links[q["sample"]] if _about(link, q)} & {*q["evidence"]}]
+    apart = [
+        q for q in others if ({link.older.turn for link in links[q["sample"]] if _about(link, q)} - due) & {*q["evidence"]}
+    ]
+    missed = [q["id"] for q in changed if not any(o.older.turn in q["stale"] and _about(o, q) for o in links[q["sample"]])]
     gone = {o for pairs in replaced.values() for o, _ in pairs}
     if others:
         print(
-            f"  other questions with a superseded gold turn {len(wrong)}/{len(others)}, without those that are stale by gold "
-            f"{len(apart)}; superseded turns {len(gone)} ({100 * len(gone) / turns:.1f} % of all)"
+            f"  other questions with a superseded gold turn {len(wrong)}/{len(others)}, where the question is about what "
+            f"changed {len(told)}, of them not stale by gold {len(apart)}; superseded turns {len(gone)} "
+            f"({100 * len(gone) / turns:.1f} % of all)"
         )
+        print("   about:", *(q["id"] for q in told))
+    print("   updates whose question is not seen to be about it, or not linked:", *missed)
+
+
+def _about(link: Link, question: dict[str, Any]) -> bool:
+    asked = frozenset(tokens(question["question"]))
+    return max(bears_on(link.older.slot, asked), bears_on(link.newer.slot, asked)) >= BEARS
 
 
 def _joins(pair: tuple[str, str], sides: list[list[str]]) -> bool:

@@ -73,11 +73,10 @@ _WANTED = frozenset(
     read spend make limit maintain earn gain be have attain ensure decrease drop grow hire secure submit launch""".split()
 )
 _BOUND = re.compile(
-    r"\b(?:under|below|less than|at least|at most|within|up to|no more than|maximum of|minimum of|fewer than|limit(?:ed)? to|by)\s"
+    r"\b(?:under|below|less than|at least|at most|within|no more than|maximum of|minimum of|fewer than|limit(?:ed)? to|by)\s"
     r"(?:about |around )?$",
     re.IGNORECASE,
 )
-_UP_TO_NOW = re.compile(r"\b(?:now|is|am|are|['’]m) up to\s$", re.IGNORECASE)
 
 # "by 30%" and "a 15% improvement" say how much it changed, not how much it is.
 _DELTA_BEFORE = re.compile(r"\b(?:by|of) (?:about |around |nearly |over |an? )?$(?<=by )|\bby (?:about |around |nearly |over )$", re.IGNORECASE)
@@ -98,7 +97,7 @@ _NUMBER_OF = re.compile(
     re.IGNORECASE,
 )
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+_WORD = re.compile(r"(?<![\w.,])\d{0,3}[A-Za-z][A-Za-z'’-]*")
 # Words that end what is counted or measured, on both sides.
 _ENDS = frozenset(
     """i i'm i've i'd i'll it it's he she they we we've we're you this that there which who whom what how when where why
@@ -113,13 +112,14 @@ _ADVERBS = frozenset(
     to at of for from by in on under below above within than as is are was were be been has have had i've i'm
     improved improves increased decreased reduced extended expanded raised risen grown moved changed shifted pushed postponed
     rescheduled bumped adjusted revised upgraded lowered shortened delayed climbed jumped doubled boosted cut dropped rose
-    grew fell went gone got brought reached reaches hit hits stands sits totals reflects covers targets includes averages averaging which that
+    grew fell went gone got brought reached reaches hit hits stands sits totals reflects covers scheduled due planned set booked expected confirmed goal target
+    targets includes averages averaging which that
     it's it i we and but so new current total""".split()
 )
 _PLURALS = frozenset("people women men children mentees feet teeth mice data media staff kids".split())
 _NOT_PLURAL = frozenset("this is was has its as us does plus yes less across versus sometimes always thus hours".split())
 _NOT_COUNTED = frozenset("times time things way ways years year days day am pm or and to of in".split())
-_PREPOSITIONS = frozenset("for of on in per about at across into a".split())
+_PREPOSITIONS = frozenset("for of on in per about at across into with a".split())
 _PER = re.compile(r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly|monthly|yearly|annually)\b", re.IGNORECASE)
 
 
@@ -190,7 +190,7 @@ def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str
     own = _OWN.search(prose, clause.start, clause.end) or (
         previous is not None and leaning and _OWN.search(prose, previous.start, previous.end)
     )
-    if not (own or changed):
+    if not (own or changed or _plainly(prose, clause)):
         return None
     if clause.mood is Mood.ASKS and _PRESUPPOSED.search(left) is None:
         return None
@@ -214,10 +214,24 @@ def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str
     )
 
 
+def _plainly(prose: str, clause: Clause) -> bool:
+    """ "The project deadline is April 15": of such things one speaks when they are one's own."""
+    return clause.mood is Mood.STATES and _PLAIN.match(prose[clause.start : clause.end].lstrip()) is not None
+
+
+_PLAIN = re.compile(
+    r"(?:the |this |current(?:ly)?,? )+(?:[a-z-]+ ){0,4}?(?:deadline|coverage|budget|rent|salary|time|latency|uptime|quota|limit|rate|score|meeting"
+    r"|interview|appointment|exam|launch|release|milestone|price|cost|fee|size|target date|due date)(?: [a-z]+){0,6} (?:is|was|are|were|stands|"
+    r"sits|has|covers?|starts?|ends?)\b",
+    re.IGNORECASE,
+)
+
+
 def _cue(left: str, right: str, kind: str) -> bool:
-    if _CHANGED.search(left) or (kind not in ("date", "clock") and _CHANGED.search(right[:40])):
-        return True
-    return kind not in ("date", "clock") and _SO_FAR.search(left) is not None
+    if kind in ("date", "clock"):
+        # A recent date is no other date.
+        return any(not cue.group().lower().startswith("recent") for cue in _CHANGED.finditer(left))
+    return bool(_CHANGED.search(left) or _CHANGED.search(right[:40]) or _SO_FAR.search(left) or _SO_FAR.search(right[:60]))
 
 
 def _statement(prose: str, clause: Clause, before: list[Clause], start: int, end: int) -> str:
@@ -246,7 +260,7 @@ def _is_goal(left: str, right: str, kind: str) -> bool:
         return not wants.group().lower().startswith("managed")
     if kind == "date":
         return False
-    return _BOUND.search(near) is not None and _UP_TO_NOW.search(near) is None
+    return _BOUND.search(near) is not None
 
 
 def _attribute(prose: str, clause: Clause, previous: Clause | None, match: re.Match[str], kind: str) -> str:
@@ -282,7 +296,7 @@ _VERB = re.compile(
 def _verb(left: str) -> str:
     """What was done with what is counted, so that "read 5 books" is not "bought 5 books"."""
     found = _VERB.search(left, max(0, len(left) - 40))
-    return found["verb"] if found is not None else ""
+    return found["verb"] if found is not None and found["verb"].lower() not in _ADVERBS else ""
 
 
 _OF_END = re.compile(r"\bof (?:about |around |only )?$", re.IGNORECASE)
@@ -306,11 +320,13 @@ def _before(left: str) -> str:
     words = list(_WORD.finditer(left, base))
     while words and words[-1].group().lower() in _ADVERBS:
         words.pop()
+    if words and words[-1].group().lower() == "with":
+        return ""
     phrase: list[re.Match[str]] = []
     for word in reversed(words[-_WORDS_BEFORE:]):
         low = word.group().lower()
         # "to optimize" before a noun phrase, a number or a bracket within it: the phrase begins after them.
-        if low in _ENDS or (phrase and not left[word.end() : phrase[0].start()].isspace()):
+        if (low in _ENDS and low != "with") or (phrase and not left[word.end() : phrase[0].start()].isspace()):
             break
         if low == "to" and phrase:
             phrase.pop(0)
@@ -325,10 +341,14 @@ def _before(left: str) -> str:
     return left[phrase[0].start() : phrase[-1].end()] if phrase else ""
 
 
+_OF_THE = re.compile(r"\s(?:out )?of (?:the|my|our|these|those|all) ", re.IGNORECASE)
+
+
 def _counted(right: str) -> str:
     """The noun phrase that a number counts: words up to a plural, and what it is of."""
-    words = list(_WORD.finditer(right[:120]))
-    if not words or words[0].start() > 1:
+    of = _OF_THE.match(right)
+    words = list(_WORD.finditer(right[:120], of.end() if of is not None else 0))
+    if not words or words[0].start() > (of.end() if of is not None else 1):
         return ""
     head = next(
         (i for i, word in enumerate(words[:5]) if _is_plural(word.group()) or word.group().lower() in _ENDS | _PREPOSITIONS),
@@ -341,8 +361,10 @@ def _counted(right: str) -> str:
 
 def _after(right: str, kind: str) -> str:
     """What a measure is of: "78% test coverage", "3 hours on dice problems"."""
-    words = list(_WORD.finditer(right[:120]))
-    if not words or words[0].start() > 2:
+    rate = _PER.match(right)
+    start = rate.end() if rate is not None else 0
+    words = list(_WORD.finditer(right[:120], start))
+    if not words or words[0].start() > start + 2:
         return ""
     first = words[0].group().lower()
     if first in _ENDS or (kind in ("date", "clock") and first not in ("for", "of", "on", "to")):
@@ -383,11 +405,13 @@ _HAN_LINK = re.compile(
     r"(?:(?P<changed>提高|提升|增加|增长|上升|涨|降|下降|降低|减少|缩短|延长|改|推迟|提前|调整|更新|达|变|升|延期|换)(?:到了?|至|为|成了?|了)?"
     r"|达到了?|到了?|为|是|有|花了?|用了?|要|等于|完成了?|提交了?|[\u4e00-\u9fff]{1,2}[了过])?(?:大约|大概|约|差不多|已经)?\s*$"
 )
+_HAN_ADVERB = re.compile("现在|目前|已经|最近|刚刚|一共|总共|大约|大概|[刚已只约共又都就还我们]")
+_HAN_ACT = re.compile(rf"([{HAN}]{{1,2}})[了过]\\s*$")
 _HAN_CHANGED = re.compile("现在|目前|最近|如今|已经|新的?|改|提高|提升|增加|增长|降|减少|缩短|延长|推迟|提前|达到|涨|不再|一共|总共|升到")
 _HAN_GOAL = re.compile("想|希望|目标|打算|计划|争取|要在|准备|至少|不超过|以内|必须")
 _HAN_PHRASE = re.compile(rf"[{HAN}A-Za-z0-9]{{1,12}}$")
 _HAN_NOUN = re.compile(rf"[的]?[{HAN}]{{1,6}}")
-_HAN_LEAD = re.compile("^(?:我们的|我的|我们|我|你|他|她|它|把|将|的|从|但|不过|现在|目前|最近|已经|而且|因为|所以)+")
+_HAN_LEAD = re.compile("^(?:到|每(?=年$)|我们的|我的|我们|我|你|他|她|它|把|将|的|从|但|不过|现在|目前|最近|已经|而且|因为|所以)+")
 _HAN_TAIL = re.compile("[了吧啊呢的]+$")
 
 
@@ -396,7 +420,7 @@ def _han_claims(prose: str, clause: Clause) -> Iterator[Claim]:
         return
     for match in _HAN_QUANTITY.finditer(prose, clause.start, clause.end):
         left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
-        if not re.search(f"[{HAN}]", left) or right[:1] in "到至-~之":
+        if not re.search(f"[{HAN}]", left) or right.startswith(("到", "至", "-", "~", "之")):
             continue
         link = _HAN_LINK.search(left[-24:])
         rest = left[: len(left) - len(link.group())] if link else left
@@ -408,7 +432,7 @@ def _han_claims(prose: str, clause: Clause) -> Iterator[Claim]:
         phrase = _HAN_LEAD.sub("", topic.group()) if topic else ""
         noun = _HAN_NOUN.match(right.strip()) if match["count"] else None
         counted = _HAN_TAIL.sub("", noun.group().lstrip("的")) if noun else ""
-        act = re.search(r"([\u4e00-\u9fff]{1,2})[了过]\s*$", verb) if match["count"] and not counted else None
+        act = _HAN_ACT.search(_HAN_ADVERB.sub("", verb)) if match["count"] else None
         attribute = f"{phrase}{act.group(1) if act else ''}{counted}".strip()
         if not attribute:
             continue
