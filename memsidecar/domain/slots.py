@@ -35,6 +35,8 @@ def alike(stem: str) -> float:
 
 _GOAL = re.compile(r"^(?:goal: ?|目标[：:])", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+# Characters that are read of what a fact holds.
+_READ = 600
 # Of dates and times one has many; only a change of one is of the same.
 _POINTS = frozenset(("date", "clock", "weekday"))
 # Amounts further apart than this are not of one thing: 250 ms and 2 weeks.
@@ -92,7 +94,9 @@ _MEASURES = _stems(
 def slot_of(predicate: str, value: str, statement: str = "", *, key: str = "") -> Slot | None:
     """The slot of a fact: `key` is that of its attribute when the table of attributes has it. None when a fact has
     neither an attribute nor an amount, so that nothing can be in its way."""
+    predicate, statement = predicate[:_READ], statement[:_READ]
     if predicate == EXPERIENCE:
+        value = value[:_READ]
         return _experience(value, statement)
     if key:
         return Slot(key)
@@ -104,11 +108,33 @@ def slot_of(predicate: str, value: str, statement: str = "", *, key: str = "") -
     qualifier = content(named)
     head = _head(named)
     family = QUANTITY + (amount.dimension if amount.dimension != COUNT else head)
-    return Slot(family, qualifier, head, _context(statement, value), amount, _before(statement, amount), _per(f"{predicate} {value}"), goal is not None, content(_split_at_of(named)[2]))
+    return Slot(
+        family,
+        qualifier,
+        head,
+        _context(statement, value),
+        amount,
+        _before(statement, amount),
+        _per(f"{predicate} {value}"),
+        goal is not None,
+        content(_split_at_of(named)[2]),
+    )
 
 
-_PER = re.compile(r"(?:/ ?|\bper |\bevery |\beach |\ban? )(second|minute|hour|day|night|week|month|year)\b|\b(dai|week|month|year|annual)ly\b|每(天|周|月|年|小时|分钟)", re.IGNORECASE)
-_PERIODS = {"dai": "day", "annual": "year", "天": "day", "周": "week", "月": "month", "年": "year", "小时": "hour", "分钟": "minute"}
+_PER = re.compile(
+    r"(?:/ ?|\bper |\bevery |\beach |\ban? )(second|minute|hour|day|night|week|month|year)\b|\b(dai|week|month|year|annual)ly\b|每(天|周|月|年|小时|分钟)",
+    re.IGNORECASE,
+)
+_PERIODS = {
+    "dai": "day",
+    "annual": "year",
+    "天": "day",
+    "周": "week",
+    "月": "month",
+    "年": "year",
+    "小时": "hour",
+    "分钟": "minute",
+}
 
 
 def _per(text: str) -> str:
@@ -119,7 +145,10 @@ def _per(text: str) -> str:
     return _PERIODS.get(period, period)
 
 
-_FROM = re.compile(r"\bfrom ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?) (?:up |down )?to ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?)|从(.{1,12}?)(?:提高|增加|上升|下降|降低|减少|缩短|延长|改|推迟|提前|涨|降|变)?[到为成](.{1,12})", re.IGNORECASE)
+_FROM = re.compile(
+    r"\bfrom ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?) (?:up |down )?to ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?)|从(.{1,12}?)(?:提高|增加|上升|下降|降低|减少|缩短|延长|改|推迟|提前|涨|降|变)?[到为成](.{1,12})",
+    re.IGNORECASE,
+)
 
 
 def _before(statement: str, amount: Amount) -> Amount | None:
@@ -160,7 +189,9 @@ def _split_at_of(part: str) -> tuple[str, str, str]:
 
 _OR = re.compile(r"\s(?:n?or|/)\s|或者?")
 # Words that say nothing of what was done; and of a joined verb, what follows says it.
-_VAGUE = _stems("any involving related project thing things anything something before really actually ever yet new my use used using kind sort of up down out around over back off through something anything it")
+_VAGUE = _stems(
+    "any involving related project thing things anything something before really actually ever yet new my use used using kind sort of up down out around over back off through something anything it"
+)
 
 
 def _done(text: str) -> frozenset[str]:
@@ -224,7 +255,18 @@ def same_slot(
     # "in biology" and "in chemistry".
     if a.of and b.of and not a.of & (b.of | b.context) and not b.of & (a.of | a.context):
         return 0.0
-    if not changed and (len(b.qualifier) < 2 and not b.qualifier & _MEASURES or b.qualifier - a.qualifier or a.head != b.head or a.goal or (a.amount is not None and a.amount.dimension in _POINTS and (a.amount.dimension != "clock" or len(b.qualifier) < 2))):
+    if not changed and (
+        len(b.qualifier) < 2
+        and not b.qualifier & _MEASURES
+        or b.qualifier - a.qualifier
+        or a.head != b.head
+        or a.goal
+        or (
+            a.amount is not None
+            and a.amount.dimension in _POINTS
+            and (a.amount.dimension != "clock" or len(b.qualifier) < 2)
+        )
+    ):
         return 0.0
     across = (a.qualifier & b.context) | (b.qualifier & a.context)
     around = a.context & b.context

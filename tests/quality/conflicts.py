@@ -19,7 +19,19 @@ from typing import Any
 from memsidecar.domain.claims import Claim, Manner
 from memsidecar.domain.extraction.experience import EXPERIENCE, experience_claims
 from memsidecar.domain.extraction.quantities import quantity_claims
-from memsidecar.domain.slots import BEARS, OPPOSED, SAME, Rarity, Slot, bears_on, content, opposed, same_slot, same_value, slot_of
+from memsidecar.domain.slots import (
+    BEARS,
+    OPPOSED,
+    SAME,
+    Rarity,
+    Slot,
+    bears_on,
+    content,
+    opposed,
+    same_slot,
+    same_value,
+    slot_of,
+)
 from memsidecar.domain.tokens import tokens
 from tests.quality.questions import load
 
@@ -71,14 +83,26 @@ def updates(said: list[Stated], rarity: Rarity) -> list[Link]:
         found: list[tuple[int, float]] = []
         for j in by_family[new.slot.family]:
             old = said[j]
-            if j in gone or old.turn == new.turn or old.speaker != new.speaker or same_value(old.slot, new.slot):
+            if (
+                j in gone
+                or old.turn == new.turn
+                or old.speaker != new.speaker
+                or old.claim.subject.lower() != new.claim.subject.lower()
+                or same_value(old.slot, new.slot)
+            ):
                 continue
             changed = new.claim.manner is not Manner.STATED
             sure = same_slot(old.slot, new.slot, changed=changed, rarity=rarity)
             if sure >= SAME:
                 found.append((j, sure))
         # What repeats a value that has been replaced already tells of then, not of now.
-        echo = any(k in gone and same_value(said[k].slot, new.slot) and same_slot(said[k].slot, new.slot, changed=True, rarity=rarity) >= SAME and (new.claim.manner is Manner.STATED or new.slot.before == said[k].slot.before) for k in by_family[new.slot.family])
+        echo = any(
+            k in gone
+            and same_value(said[k].slot, new.slot)
+            and same_slot(said[k].slot, new.slot, changed=True, rarity=rarity) >= SAME
+            and (new.claim.manner is Manner.STATED or new.slot.before == said[k].slot.before)
+            for k in by_family[new.slot.family]
+        )
         if not echo:
             links += [Link(said[j], new, sure) for j, sure in found]
             gone |= {j for j, _ in found}
@@ -91,7 +115,11 @@ def contradictions(said: list[Stated], rarity: Rarity) -> list[Link]:
     links: list[Link] = []
     for never in said:
         if never.claim.attribute == EXPERIENCE and never.claim.negated:
-            found = [(opposed(never.slot, other.slot, rarity), other) for other in done if other.speaker == never.speaker and other.claim.span != never.claim.span]
+            found = [
+                (opposed(never.slot, other.slot, rarity), other)
+                for other in done
+                if other.speaker == never.speaker and other.claim.span != never.claim.span
+            ]
             best: dict[str, Link] = {}
             for sure, other in sorted(found, key=lambda f: -f[0]):
                 if sure >= OPPOSED and other.turn not in best and len(best) < MOST:
@@ -132,7 +160,9 @@ def print_link(link: Link) -> None:
     for name, side in (("OLD", link.older), ("NEW", link.newer)):
         claim = side.claim
         print(f"{name} {side.turn} [{claim.attribute} | {claim.value} | {claim.manner.name}] {claim.statement}")
-    print(f"    {link.sure:.2f} {link.newer.slot.family} {sorted(link.older.slot.qualifier)} {sorted(link.newer.slot.qualifier)}")
+    print(
+        f"    {link.sure:.2f} {link.newer.slot.family} {sorted(link.older.slot.qualifier)} {sorted(link.newer.slot.qualifier)}"
+    )
 
 
 def score(
@@ -146,11 +176,15 @@ def score(
     changed = [q for q in questions if q.get("stale")]
     contrary = [q for q in questions if q.get("conflict")]
     due = {old for q in changed for old in q["stale"]}
-    print(f"{path.stem}: {sum(map(len, replaced.values()))} updates, {sum(map(len, denied.values()))} contradictions, {turns} turns")
+    print(
+        f"{path.stem}: {sum(map(len, replaced.values()))} updates, {sum(map(len, denied.values()))} contradictions, {turns} turns"
+    )
     if changed:
         hit = [q for q in changed if any(o in q["stale"] and n in q["evidence"] for o, n in replaced[q["sample"]])]
         flagged = [q for q in changed if any(o in q["stale"] for o, _ in replaced[q["sample"]])]
-        print(f"  update pairs linked {len(hit)}/{len(changed)}, stale turn superseded by any {len(flagged)}/{len(changed)}")
+        print(
+            f"  update pairs linked {len(hit)}/{len(changed)}, stale turn superseded by any {len(flagged)}/{len(changed)}"
+        )
         print("   missed:", *(q["id"] for q in changed if q not in hit))
     if contrary:
         hit = [q for q in contrary if any(_joins(pair, q["conflict"]) for pair in denied[q["sample"]])]
@@ -160,9 +194,13 @@ def score(
     wrong = [q for q in others if {link.older.turn for link in links[q["sample"]]} & {*q["evidence"]}]
     told = [q for q in others if {link.older.turn for link in links[q["sample"]] if _about(link, q)} & {*q["evidence"]}]
     apart = [
-        q for q in others if ({link.older.turn for link in links[q["sample"]] if _about(link, q)} - due) & {*q["evidence"]}
+        q
+        for q in others
+        if ({link.older.turn for link in links[q["sample"]] if _about(link, q)} - due) & {*q["evidence"]}
     ]
-    missed = [q["id"] for q in changed if not any(o.older.turn in q["stale"] and _about(o, q) for o in links[q["sample"]])]
+    missed = [
+        q["id"] for q in changed if not any(o.older.turn in q["stale"] and _about(o, q) for o in links[q["sample"]])
+    ]
     gone = {o for pairs in replaced.values() for o, _ in pairs}
     if others:
         print(

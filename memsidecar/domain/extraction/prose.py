@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 
 from memsidecar.domain.text import HAN
 
 # Rules read this much of a long text, as those for names do.
 MAX_CHARS = 20_000
+MAX_CLAUSES = 120
+"""And this many of its clauses: what is longer is no turn of a chat."""
 # A line longer than this is read as prose without asking whether it is code.
 _LONG_LINE = 400
 
@@ -87,7 +90,10 @@ _SUPPOSES = re.compile(
     r"|如果|假如|假设|要是|比如|例如|万一",
     re.IGNORECASE,
 )
-_SUPPOSES_LATER = re.compile(r"\b(?:if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between|choose between|whether)\b", re.IGNORECASE)
+_SUPPOSES_LATER = re.compile(
+    r"\b(?:if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between|choose between|whether)\b",
+    re.IGNORECASE,
+)
 _HAN_QUESTION = re.compile(r"[吗呢么]\s*$|多少|几[个次点天本岁]")
 _HAS_HAN = re.compile(rf"[{HAN}]")
 
@@ -131,8 +137,12 @@ def _is_machines(line: str) -> bool:
     )
 
 
-def clauses_of(prose: str) -> Iterator[Clause]:
+def clauses_of(prose: str) -> list[Clause]:
     """The clauses of what `prose_of` gave, in order."""
+    return list(islice(_all_clauses(prose), MAX_CLAUSES))
+
+
+def _all_clauses(prose: str) -> Iterator[Clause]:
     start, sentence = 0, 0
     for end in _SENTENCE_END.finditer(prose):
         yield from _clauses(prose, start, end.start(), sentence, asked=end.group()[0] in "?？")

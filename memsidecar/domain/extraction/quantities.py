@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from memsidecar.domain.amounts import MONTH, amount_of
 from memsidecar.domain.claims import Claim, Manner, Span
-from memsidecar.domain.extraction.prose import Clause, Mood, clauses_of, prose_of
+from memsidecar.domain.extraction.prose import MAX_CHARS, Clause, Mood, clauses_of, prose_of
 from memsidecar.domain.memory import Kind
 from memsidecar.domain.text import HAN
 
@@ -18,6 +19,8 @@ GOAL = "goal: "
 GOAL_ZH = "目标："
 
 _STATEMENT = 280
+# Characters of a clause around a number that are read.
+_NEAR = 240
 # Words before and after a number that may say what it counts.
 _WORDS_BEFORE, _WORDS_AFTER = 8, 7
 
@@ -38,7 +41,7 @@ _QUANTITY = re.compile(
     rf"|(?P<word>\b(?:{_SMALL})(?=\s[a-z]))",
     re.IGNORECASE,
 )
-_MAY_HAVE = re.compile(rf"\d|\b(?:{_SMALL})\s", re.IGNORECASE)
+_MAY_HAVE = re.compile(rf"\d|[一二两三四五六七八九十百千]|\b(?:{_SMALL})\s", re.IGNORECASE)
 
 # What makes a number a name, an example's or a machine's, by the word before it.
 _NAMED = re.compile(
@@ -49,7 +52,9 @@ _NAMED = re.compile(
     r"objects?|numbers)|[A-Z][\w.+#-]*|[=+*^×·/−<>])\s?$"
 )
 _PRONOUN_END = re.compile(r"\b(?:I|It|We|My|Now|Only|About|Around|Nearly|Almost|Over|At|With|To|Of)\s$")
-_STATUS = re.compile(r"\s?(?:errors?|not found|unauthorized|internal|bad request|ok\b|status|response code|people? in a)", re.IGNORECASE)
+_STATUS = re.compile(
+    r"\s?(?:errors?|not found|unauthorized|internal|bad request|ok\b|status|response code|people? in a)", re.IGNORECASE
+)
 
 _CHANGED = re.compile(
     r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bnewly\b|\bthese days\b|\bjust (?:hit|passed|crossed)\b"
@@ -79,7 +84,9 @@ _BOUND = re.compile(
 )
 
 # "by 30%" and "a 15% improvement" say how much it changed, not how much it is.
-_DELTA_BEFORE = re.compile(r"\b(?:by|of) (?:about |around |nearly |over |an? )?$(?<=by )|\bby (?:about |around |nearly |over )$", re.IGNORECASE)
+_DELTA_BEFORE = re.compile(
+    r"\b(?:by|of) (?:about |around |nearly |over |an? )?$(?<=by )|\bby (?:about |around |nearly |over )$", re.IGNORECASE
+)
 _DELTA_AFTER = re.compile(
     r"\s?(?:[a-z]+ )?(?:improvement|increase|decrease|reduction|raise|drop|boost|growth|gain|discount|off|faster|slower|more|less|fewer|extra"
     r"|additional|new|ago|later|earlier|old)\b",
@@ -89,8 +96,13 @@ _SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)"
 _FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
 _OTHERS = re.compile(r"\b(?:their|his|her|its|your|[A-Z][a-z]+['’]s) (?:[a-z]+ ){0,6}(?:from \S+ to )?$")
 _OWN = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our)\b|[我咱]", re.IGNORECASE)
-_LEANS = re.compile(r"(?:and |but |so )?(?:which|after|before|by|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b", re.IGNORECASE)
-_PRESUPPOSED = re.compile(r"\b(?:the|my|our|those|these)\s(?:[a-z0-9/-]+\s){0,4}$|\b(?:i|we)(?:['’]ve)? (?:[a-z]+ ){1,3}$", re.IGNORECASE)
+_LEANS = re.compile(
+    r"(?:and |but |so )?(?:which|after|before|by|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b",
+    re.IGNORECASE,
+)
+_PRESUPPOSED = re.compile(
+    r"\b(?:the|my|our|those|these)\s(?:[a-z0-9/-]+\s){0,4}$|\b(?:i|we)(?:['’]ve)? (?:[a-z]+ ){1,3}$", re.IGNORECASE
+)
 _PRONOUN = re.compile(r"(?:of|on|in|for|with|at|to) (?:it|this|that|them|these|those)\b", re.IGNORECASE)
 _NUMBER_OF = re.compile(
     r"\b(?:number|amount|count|percentage|share|rate|size|length|growth) of (?:(?:the|my|our|all|new) )?(?P<what>(?:(?!i\b|we\b|in\b|on\b|into\b|for\b)[a-z]+ ?){1,5}(?<! ))",
@@ -105,7 +117,9 @@ _ENDS = frozenset(
     and but or if so because since as than then not no nor using use used via like including with without into
     while before after during until between from by over within""".split()
 )
-_LEAD = frozenset("the a an my our your his her their its those these some any all about around only just over nearly".split())
+_LEAD = frozenset(
+    "the a an my our your his her their its those these some any all about around only just over nearly".split()
+)
 _ADVERBS = frozenset(
     """now recently already currently just only about around nearly almost over roughly approximately really finally
     actually also still even up down back further significantly consistently slightly steadily out
@@ -117,26 +131,33 @@ _ADVERBS = frozenset(
     it's it i we and but so new current total""".split()
 )
 _PLURALS = frozenset("people women men children mentees feet teeth mice data media staff kids".split())
-_NOT_PLURAL = frozenset("this is was has its as us does plus yes less across versus sometimes always thus hours".split())
+_NOT_PLURAL = frozenset(
+    "this is was has its as us does plus yes less across versus sometimes always thus hours".split()
+)
 _NOT_COUNTED = frozenset("times time things way ways years year days day am pm or and to of in".split())
 _PREPOSITIONS = frozenset("for of on in per about at across into with a".split())
-_PER = re.compile(r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly|monthly|yearly|annually)\b", re.IGNORECASE)
+_PER = re.compile(
+    r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly|monthly|yearly|annually)\b",
+    re.IGNORECASE,
+)
 
 
 def quantity_claims(text: str) -> list[Claim]:
     """What a turn states a number of, in order: `attribute` says what is counted or measured, `value` the quantity, both
     as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute beginning with
     `GOAL`. Takes half a millisecond for a turn of a chat; reads the first `MAX_CHARS` of a long text."""
-    if _MAY_HAVE.search(text) is None and not _HAN_QUANTITY.search(text[:20_000]):
+    text = text[:MAX_CHARS]
+    if _MAY_HAVE.search(text) is None:
         return []
-    return claims_in(prose_of(text))
+    prose = prose_of(text)
+    return claims_in(prose, clauses_of(prose))
 
 
-def claims_in(prose: str) -> list[Claim]:
-    """The same, of what `prose_of` gave."""
+def claims_in(prose: str, clauses: list[Clause]) -> list[Claim]:
+    """The same, of what `prose_of` and `clauses_of` gave."""
     found: list[Claim] = []
     before: list[Clause] = []
-    for clause in clauses_of(prose):
+    for clause in clauses:
         if before and before[-1].sentence != clause.sentence:
             before = []
         if clause.mood is not Mood.SUPPOSES:
@@ -149,10 +170,10 @@ def claims_in(prose: str) -> list[Claim]:
 
 def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]:
     words = prose[clause.start : clause.end]
-    if _FORMULA.search(words):
+    if _MAY_HAVE.search(words) is None or _FORMULA.search(words):
         return
-    if _MAY_HAVE.search(words):
-        matches = list(_QUANTITY.finditer(prose, clause.start, clause.end))
+    if clause.mood is not Mood.SUPPOSES:
+        matches = list(islice(_QUANTITY.finditer(prose, clause.start, clause.end), MAX_CLAIMS))
         for i, match in enumerate(matches):
             if not _is_past(prose, match, matches[i + 1 : i + 2]):
                 claim = _claim(prose, clause, before, match)
@@ -162,6 +183,19 @@ def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]
 
 
 _TO = re.compile(r"\s?(?:[a-z]+ ){0,2}(?:up |down )?to\s", re.IGNORECASE)
+
+
+def _around(prose: str, clause: Clause, match: re.Match[str]) -> tuple[str, str]:
+    """What stands before and after a number in its clause, no more than a sentence of each."""
+    return prose[max(clause.start, match.start() - _NEAR) : match.start()], prose[
+        match.end() : min(clause.end, match.end() + _NEAR)
+    ]
+
+
+def _end_of(prose: str, clause: Clause) -> str:
+    return prose[max(clause.start, clause.end - _NEAR) : clause.end]
+
+
 _BETWEEN = re.compile(r"\bbetween (?:[^,;.]{1,24} and )?$", re.IGNORECASE)
 
 
@@ -175,7 +209,7 @@ def _is_past(prose: str, match: re.Match[str], after: list[re.Match[str]]) -> bo
 
 def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str]) -> Claim | None:
     kind = match.lastgroup or ""
-    left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
+    left, right = _around(prose, clause, match)
     if kind in ("count", "word", "part", "measure") and _is_a_name(left, right, kind):
         return None
     if _DELTA_BEFORE.search(left) or _DELTA_AFTER.match(right):
@@ -183,19 +217,17 @@ def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str
     if kind == "part" and _SCORED.search(left + right) is None:
         return None
     previous = before[-1] if before else None
-    leaning = previous is not None and _LEANS.match(prose[clause.start : clause.end].lstrip()) is not None
+    leaning = previous is not None and _LEANS.match(prose[clause.start : clause.start + _NEAR].lstrip()) is not None
     changed = _cue(left, right, kind)
     if not changed and previous is not None and _WORD.search(left) is None:
-        changed = _cue(prose[previous.start : previous.end], "", kind)
-    own = _OWN.search(prose, clause.start, clause.end) or (
-        previous is not None and leaning and _OWN.search(prose, previous.start, previous.end)
-    )
+        changed = _cue(_end_of(prose, previous), "", kind)
+    own = _OWN.search(left + right) or (previous is not None and leaning and _OWN.search(_end_of(prose, previous)))
     if not (own or changed or _plainly(prose, clause)):
         return None
     if clause.mood is Mood.ASKS and _PRESUPPOSED.search(left) is None:
         return None
     attribute = _attribute(prose, clause, previous, match, kind)
-    if not attribute or _OTHERS.search(left[-80:]):
+    if not attribute or _subject(prose, clause).lower() in ("he", "she", "they", "you") or _OTHERS.search(left[-80:]):
         return None
     if _is_goal(left, right, kind):
         attribute = GOAL + attribute
@@ -209,14 +241,33 @@ def _claim(prose: str, clause: Clause, before: list[Clause], match: re.Match[str
         value.strip(),
         _statement(prose, clause, before, match.start(), match.end()),
         Span(match.start(), match.start() + len(value.rstrip())),
+        subject=_subject(prose, clause),
         manner=Manner.CORRECTED if _CORRECTED.search(left) else Manner.CHANGED if changed else Manner.STATED,
         confidence=0.85 if clause.mood is Mood.STATES else 0.7,
     )
 
 
+_SUBJECT = re.compile(
+    r"(?:and |but |so |since |because )?(?P<who>my (?:(?:older|younger|little|big|best|late|ex-?) ?)?(?:sister|brother|mom|mum|mother|dad|father"
+    r"|parents|wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|child|children|uncle|aunt|cousins?|grandma|grandpa"
+    r"|grandmother|grandfather|nephew|niece|friends?|boss|manager|colleagues?|coworkers?|roommates?|neighbou?rs?|doctor|teacher|dog|cat|puppy"
+    r"|kitten|team|company)(?! ?['’]s)(?: [A-Z][a-z]+)?|(?:he|she|they|you)(?= ))\b",
+    re.IGNORECASE,
+)
+_HAN_SUBJECT = re.compile(
+    "我的?(?P<who>(?:妈妈|爸爸|妈|爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|老公|老婆|丈夫|妻子|女朋友|男朋友|朋友|同事|老板|奶奶|爷爷|孩子))(?!的)|[他她]们?|[你您]"
+)
+
+
+def _subject(prose: str, clause: Clause) -> str:
+    """Whose the claim is when it is not the speaker's: "my sister has two kids"."""
+    found = _SUBJECT.match(prose[clause.start : clause.start + 60].lstrip())
+    return found["who"] if found is not None else ""
+
+
 def _plainly(prose: str, clause: Clause) -> bool:
     """ "The project deadline is April 15": of such things one speaks when they are one's own."""
-    return clause.mood is Mood.STATES and _PLAIN.match(prose[clause.start : clause.end].lstrip()) is not None
+    return clause.mood is Mood.STATES and _PLAIN.match(prose[clause.start : clause.start + _NEAR].lstrip()) is not None
 
 
 _PLAIN = re.compile(
@@ -231,7 +282,9 @@ def _cue(left: str, right: str, kind: str) -> bool:
     if kind in ("date", "clock"):
         # A recent date is no other date.
         return any(not cue.group().lower().startswith("recent") for cue in _CHANGED.finditer(left))
-    return bool(_CHANGED.search(left) or _CHANGED.search(right[:40]) or _SO_FAR.search(left) or _SO_FAR.search(right[:60]))
+    return bool(
+        _CHANGED.search(left) or _CHANGED.search(right[:40]) or _SO_FAR.search(left) or _SO_FAR.search(right[:60])
+    )
 
 
 def _statement(prose: str, clause: Clause, before: list[Clause], start: int, end: int) -> str:
@@ -246,7 +299,11 @@ def _statement(prose: str, clause: Clause, before: list[Clause], start: int, end
 
 def _is_a_name(left: str, right: str, kind: str) -> bool:
     named = _NAMED.search(left[-24:])
-    if named and not _PRONOUN_END.search(left[-12:]) and not (kind == "measure" and not named.group().strip().isalpha()):
+    if (
+        named
+        and not _PRONOUN_END.search(left[-12:])
+        and not (kind == "measure" and not named.group().strip().isalpha())
+    ):
         return left.strip() != "" or named.group().strip() != ""
     return kind == "count" and _STATUS.match(right) is not None
 
@@ -264,10 +321,10 @@ def _is_goal(left: str, right: str, kind: str) -> bool:
 
 
 def _attribute(prose: str, clause: Clause, previous: Clause | None, match: re.Match[str], kind: str) -> str:
-    left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
+    left, right = _around(prose, clause, match)
     before = _before(left)
     if previous is not None and (_only_leads(left) or _PRONOUN.match(right.lstrip())):
-        before = _before(prose[previous.start : previous.end]) or before
+        before = _before(_end_of(prose, previous)) or before
     if kind in ("count", "word"):
         counted = _counted(right)
         if counted:
@@ -277,7 +334,11 @@ def _attribute(prose: str, clause: Clause, previous: Clause | None, match: re.Ma
             named += rate.group() if rate is not None else ""
         else:
             named = before if kind == "count" and _states_measure(left) else ""
-            of = _NUMBER_OF.search(prose, previous.start if previous is not None else clause.start, match.start())
+            of = _NUMBER_OF.search(
+                prose,
+                max(previous.start if previous is not None else clause.start, match.start() - _NEAR),
+                match.start(),
+            )
             if named and of is not None:
                 named = of.group() if of["what"].split()[-1].lower() not in _ENDS else of.group().rsplit(None, 1)[0]
     else:
@@ -301,7 +362,8 @@ def _verb(left: str) -> str:
 
 _OF_END = re.compile(r"\bof (?:about |around |only )?$", re.IGNORECASE)
 _MEASURES = re.compile(
-    r"\b(?:is|are|was|were|has|have|reached|hit|to|at|of|now|around|about|only|totals?|stands|sits|up|down|over|nearly)\s$", re.IGNORECASE
+    r"\b(?:is|are|was|were|has|have|reached|hit|to|at|of|now|around|about|only|totals?|stands|sits|up|down|over|nearly)\s$",
+    re.IGNORECASE,
 )
 
 
@@ -351,7 +413,11 @@ def _counted(right: str) -> str:
     if not words or words[0].start() > (of.end() if of is not None else 1):
         return ""
     head = next(
-        (i for i, word in enumerate(words[:5]) if _is_plural(word.group()) or word.group().lower() in _ENDS | _PREPOSITIONS),
+        (
+            i
+            for i, word in enumerate(words[:5])
+            if _is_plural(word.group()) or word.group().lower() in _ENDS | _PREPOSITIONS
+        ),
         None,
     )
     if head is None or not _is_plural(words[head].group()) or words[head].group().lower() in _NOT_COUNTED:
@@ -388,7 +454,9 @@ def _complement(right: str, words: list[re.Match[str]], head: int) -> int:
 
 def _is_plural(word: str) -> bool:
     low = word.lower()
-    return low in _PLURALS or (len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) and low not in _NOT_PLURAL)
+    return low in _PLURALS or (
+        len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is")) and low not in _NOT_PLURAL
+    )
 
 
 _HAN_UNIT = "毫秒|秒|分钟|小时|个小时|天|周|个星期|个月|年|公里|千米|米|公斤|斤|千克|元|块钱|块|万元|万|岁|%|％"
@@ -400,6 +468,7 @@ _HAN_QUANTITY = re.compile(
     rf"|(?P<measure>{_HAN_NUMBER}\s?(?:{_HAN_UNIT}))"
     rf"|(?P<count>{_HAN_NUMBER}(?P<class>{_HAN_MEASURE}))"
 )
+_HAS_HAN = re.compile(f"[{HAN}]")
 _HAN_LINK = re.compile(
     r"(?:现在|目前|已经|最近|刚刚|刚|已|只|大约|大概|约|差不多|一共|总共|共|又|都|就|我们|我|还)*"
     r"(?:(?P<changed>提高|提升|增加|增长|上升|涨|降|下降|降低|减少|缩短|延长|改|推迟|提前|调整|更新|达|变|升|延期|换)(?:到了?|至|为|成了?|了)?"
@@ -407,20 +476,27 @@ _HAN_LINK = re.compile(
 )
 _HAN_ADVERB = re.compile("现在|目前|已经|最近|刚刚|一共|总共|大约|大概|[刚已只约共又都就还我们]")
 _HAN_ACT = re.compile(rf"([{HAN}]{{1,2}})[了过]\\s*$")
-_HAN_CHANGED = re.compile("现在|目前|最近|如今|已经|新的?|改|提高|提升|增加|增长|降|减少|缩短|延长|推迟|提前|达到|涨|不再|一共|总共|升到")
+_HAN_CHANGED = re.compile(
+    "现在|目前|最近|如今|已经|新的?|改|提高|提升|增加|增长|降|减少|缩短|延长|推迟|提前|达到|涨|不再|一共|总共|升到"
+)
 _HAN_GOAL = re.compile("想|希望|目标|打算|计划|争取|要在|准备|至少|不超过|以内|必须")
 _HAN_PHRASE = re.compile(rf"[{HAN}A-Za-z0-9]{{1,12}}$")
 _HAN_NOUN = re.compile(rf"[的]?[{HAN}]{{1,6}}")
-_HAN_LEAD = re.compile("^(?:到|每(?=年$)|我们的|我的|我们|我|你|他|她|它|把|将|的|从|但|不过|现在|目前|最近|已经|而且|因为|所以)+")
+_HAN_LEAD = re.compile(
+    "^(?:到|每(?=年$)|我们的|我的|我们|我|你|他|她|它|把|将|的|从|但|不过|现在|目前|最近|已经|而且|因为|所以)+"
+)
 _HAN_TAIL = re.compile("[了吧啊呢的]+$")
 
 
 def _han_claims(prose: str, clause: Clause) -> Iterator[Claim]:
-    if clause.mood is not Mood.STATES:
+    if clause.mood is not Mood.STATES or _HAS_HAN.search(prose, clause.start, clause.end) is None:
         return
-    for match in _HAN_QUANTITY.finditer(prose, clause.start, clause.end):
-        left, right = prose[clause.start : match.start()], prose[match.end() : clause.end]
+    for match in islice(_HAN_QUANTITY.finditer(prose, clause.start, clause.end), MAX_CLAIMS):
+        left, right = _around(prose, clause, match)
         if not re.search(f"[{HAN}]", left) or right.startswith(("到", "至", "-", "~", "之")):
+            continue
+        who = _HAN_SUBJECT.match(left)
+        if who is not None and not who["who"]:
             continue
         link = _HAN_LINK.search(left[-24:])
         rest = left[: len(left) - len(link.group())] if link else left
@@ -444,6 +520,7 @@ def _han_claims(prose: str, clause: Clause) -> Iterator[Claim]:
             match.group().strip(),
             " ".join(prose[max(clause.start, match.start() - 120) : min(clause.end, match.end() + 80)].split()),
             Span(match.start(), match.end()),
+            subject=f"我{who['who']}" if who is not None and who["who"] else "",
             manner=Manner.CHANGED if changed else Manner.STATED,
             confidence=0.85,
         )
@@ -454,4 +531,8 @@ def same_amount(a: str, b: str) -> bool:
     one, other = amount_of(a), amount_of(b)
     if one is None or other is None:
         return a.strip().casefold() == b.strip().casefold()
-    return one.dimension == other.dimension and abs(one.size - other.size) < 1e-9 * max(1.0, abs(one.size)) and one.of == other.of
+    return (
+        one.dimension == other.dimension
+        and abs(one.size - other.size) < 1e-9 * max(1.0, abs(one.size))
+        and one.of == other.of
+    )
