@@ -193,6 +193,10 @@ class Extraction:
     min_importance: Annotated[float, Within(0, 1)] = 0.6
     """Importance that what was found needs to be remembered. 0.3 keeps passing details, too, which outnumber the
     rest. What a caller says to remember is never measured by it."""
+    sensitive: Literal["consent", "store"] = "consent"
+    """What becomes of what is found of health, religion, politics, sexuality, and of numbers that open something.
+    consent: it stays in the text and becomes no fact, because nobody has agreed to it. store: the users have agreed.
+    Allergies and diets are always kept: an agent that forgets them does harm."""
     model: str = ""
     """Model name for llm, as the server knows it. Any chat model; one that keeps to a JSON schema is asked to."""
     base_url: str = "https://api.openai.com/v1"

@@ -129,6 +129,8 @@ class Services:
     usage_of: UsageOf
     build_context: BuildContext
     sessions: Sessions
+    end_session: EndSession
+    jobs: Jobs
     info: Info
     health: Health
     watch: Watch
