@@ -226,6 +226,25 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflicts:
+    """What happens when a memory contradicts another one."""
+
+    policy: Literal["auto", "supersede", "flag", "reject", "keep_both", "ask", "most_confident", "source_priority"] = (
+        "auto"
+    )
+    """What a contradiction leads to where nothing else is said. auto: the new one takes the other's place when the user
+    states it, it is not older and not less certain; else both are disputed until somebody resolves it."""
+    policies: str = ""
+    """Attributes with a policy of their own, and namespaces with their own: "lives_in=ask, likes=keep_both; acme:
+    *=flag, deadline=supersede". What a request asks for goes before."""
+    single: str = ""
+    """Attributes that have one value at a time, against the table of memsidecar/domain/attributes.py: "pet, hobby;
+    acme: project"."""
+    multi: str = ""
+    """Attributes that have several at a time: "employer; acme: lives_in"."""
+
+
+@dataclass(frozen=True, slots=True)
 class Redis:
     """Where sessions live."""
 
@@ -295,6 +314,7 @@ class Config:
     reranker: Reranker = field(default_factory=Reranker)
     extraction: Extraction = field(default_factory=Extraction)
     ranking: Ranking = field(default_factory=Ranking)
+    conflicts: Conflicts = field(default_factory=Conflicts)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
 

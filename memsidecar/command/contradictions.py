@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memsidecar.config import Config
+from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.profile_choice import read_choice
 
@@ -38,5 +39,9 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "namespace", "must not be empty"
     try:
         read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    except InvalidField as error:
+        yield error.violations[0]
+    try:
+        read_rules(config.conflicts.policy, config.conflicts.policies, config.conflicts.single, config.conflicts.multi)
     except InvalidField as error:
         yield error.violations[0]

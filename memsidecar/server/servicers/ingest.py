@@ -144,7 +144,8 @@ class Ingest:
         self, items: Sequence[pb.RememberItem], path: str, scope: Scope, options: pb.RememberOptions
     ) -> _Chunk:
         chunk, now = _Chunk(), self._now()
-        if sum(max(1, len(item.conversation.turns)) for item in items) > limits.MAX_BATCH_ITEMS:
+        counts = (max(1, len(item.conversation.turns)) for item in items)
+        if sum(count for count in counts if count <= limits.MAX_BATCH_ITEMS) > limits.MAX_BATCH_ITEMS:
             raise InvalidField(path, f"have more than {limits.MAX_BATCH_ITEMS} turns and other items together")
         turn = Turn()
         for index, item in enumerate(items):
