@@ -12,13 +12,8 @@ from memsidecar.domain.extraction.english_states import became, follows, got, is
 from memsidecar.domain.extraction.reading import Reading
 
 # A sentence without one of these says nothing that a rule reads.
-_WORTH = re.compile(
-    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|deadline|due|moved|postponed|rescheduled|pushed|delayed|extended|call me|Call me)\b|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture"
-)
-_AS_A = re.compile(
-    r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at|for|in|from)\s[^,]{2,40})?$",
-    re.IGNORECASE,
-)
+_WORTH = re.compile(r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|deadline|due|moved|postponed|rescheduled|pushed|delayed|extended|call me|Call me)\b|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture")
+_AS_A = re.compile(r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at|for|in|from)\s[^,]{2,40})?$", re.IGNORECASE)
 
 
 def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None:

@@ -13,7 +13,9 @@ LONGEST_CLAUSE = 400
 _SUBJECT_WORD = r"(?:i|i'\w+|my|we|we'\w+|our|he|she|they|you|you're|it|it's|this|that's|there|there's|his|her|their|the|everyone|people)\b"
 _ADVERB = r"(?:(?:now|also|just|then|currently|recently|lately|sadly|luckily|fortunately|unfortunately|even|still)\s+)?"
 # What can go on without a subject: "I'm 28 and live in Oslo".
-_GOES_ON = r"(?:live\sin|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s|prefer\s|hate\s|love\s|study\s|speak\s|own\sa|recently\s\w+ed)"
+_GOES_ON = (
+    r"(?:live\sin|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s|prefer\s|hate\s|love\s|study\s|speak\s|own\sa|recently\s\w+ed)"
+)
 _BREAK = re.compile(
     rf"""\s*[;:()—]+\s* | \s[-–]{{1,2}}\s | \s*\.{{2,}}\s*
     | \s*,?\s+(?=(?:and|but|so|because|since|although|though|plus|while|yet|or)\s+{_ADVERB}{_SUBJECT_WORD})
@@ -43,8 +45,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"\b(?:actually|no|nope|wait|correction|sorry|oops|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect)\b",
-    re.IGNORECASE,
+    r"\b(?:actually|no|nope|wait|correction|sorry|oops|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect)\b", re.IGNORECASE
 )
 _CHANGES = re.compile(r"\b(?:now|nowadays|as\sof\snow)\b", re.IGNORECASE)
 _RELATION = "|".join(sorted((word.replace("-", "[ -]") for word in RELATIONS), key=len, reverse=True))
@@ -59,22 +60,16 @@ _SUBJECT = re.compile(
 )
 _WORD = re.compile(r"[\s,]*('(?:m|ve|re|s|ll|d)\b|[^\W_][\w+#-]*(?:'[a-z]+)?|\ufffc+)")
 _BE = frozenset("am is are was were be been being 'm 're 's".split())
-_NOT = frozenset(
-    "not never don't doesn't didn't isn't aren't wasn't weren't haven't hasn't can't cannot won't ain't dont cant".split()
-)
+_NOT = frozenset("not never don't doesn't didn't isn't aren't wasn't weren't haven't hasn't can't cannot won't ain't dont cant".split())
 _ADVERBS = frozenset(
     """really truly absolutely totally just also still currently now actually always usually often generally recently lately finally
     already strongly deeply personally genuinely honestly definitely particularly especially simply only even kinda mostly mainly quite very so super
     pretty both all does 've long originally officially newly happily proudly firmly completely naturally
     typically normally greatly thoroughly passionately sincerely""".split()
 )
-_STRONG = frozenset(
-    "really truly absolutely totally strongly deeply always so super very completely firmly passionately".split()
-)
+_STRONG = frozenset("really truly absolutely totally strongly deeply always so super very completely firmly passionately".split())
 _MODAL = frozenset("could would might may should will must 'll 'd shall wouldn't couldn't shouldn't".split())
-_AFTER_HAVE = frozenset(
-    "been always never just recently also become got had moved lived worked started long loved hated decided switched stopped gone grown".split()
-)
+_AFTER_HAVE = frozenset("been always never just recently also become got had moved lived worked started long loved hated decided switched stopped gone grown".split())
 _STRESSED = re.compile(r"\s+(?:not|really|also|still|like|love|enjoy|hate|prefer|live|work|have|own)\b")
 _HAVE = frozenset("have has had".split())
 

@@ -13,10 +13,7 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import english_time
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
-_LEAD = re.compile(
-    r"(?:(?:and|but|so|also|well|oh|no|wait|actually|sorry|correction|update|fyi|btw|now|then|yes|hey|hi)\b[\s,:!.-]*){1,6}",
-    re.IGNORECASE,
-)
+_LEAD = re.compile(r"(?:(?:and|but|so|also|well|oh|no|wait|actually|sorry|correction|update|fyi|btw|now|then|yes|hey|hi)\b[\s,:!.-]*){1,6}", re.IGNORECASE)
 _CORRECTS = re.compile(r"\b(?:no|wait|actually|sorry|correction)\b", re.IGNORECASE)
 _OWNER = r"(?:my|our|the|this)\s+"
 _TO_DATE = r"(?:(?:has|have|had)\s(?:now\s)?(?:been\s)?|is\s(?:now\s)?|was\s|got\s|now\s|just\s)*(?:moved|postponed|rescheduled|pushed|changed|delayed|extended|shifted|brought)(?:\s(?:up|back|forward|out))?(?:\sagain)?\s(?:from\s[^,.]{2,30}?\s)?(?:to|until|till|for)\s+"
@@ -26,23 +23,14 @@ _DEADLINE = re.compile(
     rf"(?:(?P<moved>{_TO_DATE})|{_IS_DATE})(?P<date>.{{1,60}})",
     re.IGNORECASE,
 )
-_DUE = re.compile(
-    rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s(?:is|are)\sdue\s(?P<now>now\s)?(?:on|by|at|in)?\s*(?P<date>.{{1,60}})",
-    re.IGNORECASE,
-)
-_DATE = re.compile(
-    rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,4}}?)\s(?:(?P<moved>{_TO_DATE})|{_IS_DATE})(?P<date>.{{1,60}})",
-    re.IGNORECASE,
-)
+_DUE = re.compile(rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s(?:is|are)\sdue\s(?P<now>now\s)?(?:on|by|at|in)?\s*(?P<date>.{{1,60}})", re.IGNORECASE)
+_DATE = re.compile(rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,4}}?)\s(?:(?P<moved>{_TO_DATE})|{_IS_DATE})(?P<date>.{{1,60}})", re.IGNORECASE)
 _BEST = re.compile(
-    r"(?:my|our)\s(?:new\s|current\s|latest\s|fastest\s)?(?P<of>(?:\d+\s?[km]\w*|half[ -]marathon|marathon|mile|[\w-]+)(?:\s(?:run|swim|race))?)\s(?:time|personal\sbest|pb|pr|record|best\stime)\s"
+    rf"(?:my|our)\s(?:new\s|current\s|latest\s|fastest\s)?(?P<of>(?:\d+\s?[km]\w*|half[ -]marathon|marathon|mile|[\w-]+)(?:\s(?:run|swim|race))?)\s(?:time|personal\sbest|pb|pr|record|best\stime)\s"
     r"(?:is|was|'s|improved\sto|dropped\sto|went\s(?:down|up)\sto|has\simproved\sto)\s(?P<now>now\s|currently\s|down\sto\s)*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:minutes|seconds|hours|min|sec)(?:\s(?:and\s)?\d+\s?(?:minutes|seconds|sec))?)",
     re.IGNORECASE,
 )
-_GOAL = re.compile(
-    r"(?:my|our)\s(?:main\s|biggest\s|new\s|long-term\s|ultimate\s|personal\s)?(?P<what>goal|dream|ambition|resolution)\s(?:is|was|'s)\s(?:now\s)?to\s",
-    re.IGNORECASE,
-)
+_GOAL = re.compile(r"(?:my|our)\s(?:main\s|biggest\s|new\s|long-term\s|ultimate\s|personal\s)?(?P<what>goal|dream|ambition|resolution)\s(?:is|was|'s)\s(?:now\s)?to\s", re.IGNORECASE)
 _MINE = re.compile(
     r"(?:my|our)\s(?P<of>(?:(?:all-time|current|new|work|home|personal|full|first|last|native|preferred|mobile|cell)\s)*[a-zA-Z'-]+(?:\s[a-zA-Z-]+){0,3}?)(?:\s(?P<not>no\slonger))?"
     r"\s?(?P<be>is|are|'s|has\sbecome|changed\sto|has\schanged\sto)\s(?P<now>(?:now|currently|still|actually)\s)?",
@@ -55,10 +43,7 @@ _FAVOURITE = re.compile(
 )
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PHONE = re.compile(r"\+?\d[\d\s().-]{5,20}\d")
-_CALL_ME = re.compile(
-    r"(?:(?:please|you\scan|just|but|everyone\scan|friends\scan)\s)*call\sme\s(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|\s*[,.!])",
-    re.IGNORECASE,
-)
+_CALL_ME = re.compile(r"(?:(?:please|you\scan|just|but|everyone\scan|friends\scan)\s)*call\sme\s(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|\s*[,.!])", re.IGNORECASE)
 _MINE_ATTRIBUTES = {
     "name": "name", "full name": "name", "first name": "name", "birthday": "birthday", "date of birth": "birthday", "hometown": "from", "home town": "from",
     "native language": "speaks", "first language": "speaks", "mother tongue": "speaks", "major": "studies", "job": "job", "occupation": "job", "profession": "job",
@@ -138,12 +123,7 @@ def _deadline(reading: Reading, at: int, end: int, manner: Manner) -> bool:
     of = qualifier_of((groups.get("of") or groups.get("before") or "").strip())
     if groups.get("moved") or groups.get("now"):
         manner = Manner.CHANGED if manner is Manner.STATED else manner
-    reading.add(
-        f"deadline:{of}" if of and of not in ("new", "final", "current", "project's") else "deadline",
-        date,
-        manner=manner,
-        timed=False,
-    )
+    reading.add(f"deadline:{of}" if of and of not in ("new", "final", "current", "project's") else "deadline", date, manner=manner, timed=False)
     return True
 
 
@@ -153,7 +133,7 @@ def _date(reading: Reading, at: int, end: int, manner: Manner) -> bool:
         return False
     of = qualifier_of(found.group("of"))
     last = of.split()[-1]
-    if (not found.group("moved") and last not in words.EVENTS) or last in ("day", "date", "time", "night", "week"):
+    if not found.group("moved") and last not in words.EVENTS or last in ("day", "date", "time", "night", "week"):
         return False
     if found.group("moved") or (found.group("now") or "").startswith("now"):
         manner = Manner.CHANGED if manner is Manner.STATED else manner
@@ -183,15 +163,9 @@ def _favourite(reading: Reading, at: int, end: int, manner: Manner) -> bool:
     if of.split()[0] in _BAD_KIND or " to " in f" {of} ":
         return True
     span = trimmed(text, found.end(), cut(text, found.end(), end))
-    if span is None or re.match(
-        r"(?:when|how|that|the\sone|probably|to\s|it\b|this\b|these\b|those\b)", text[span.start : span.end]
-    ):
+    if span is None or re.match(r"(?:when|how|that|the\sone|probably|to\s|it\b|this\b|these\b|those\b)", text[span.start : span.end]):
         return True
-    if (
-        found.group("new")
-        or (found.group("now") or "").startswith(("now", "currently"))
-        or "become" in found.group("be")
-    ):
+    if found.group("new") or (found.group("now") or "").startswith(("now", "currently")) or "become" in found.group("be"):
         manner = Manner.CHANGED if manner is Manner.STATED else manner
     reading.add(f"favourite:{of}", span, polarity=1.0, manner=manner)
     return True
@@ -226,7 +200,7 @@ def _mine(reading: Reading, at: int, end: int, manner: Manner) -> bool:
 
 def _fits(attribute: str, written: str) -> bool:
     if attribute in ("name", "from", "nationality", "employer", "lives_in"):
-        return written[:1].isupper() or (written.islower() and len(written.split()) <= 2)
+        return written[:1].isupper() or written.islower() and len(written.split()) <= 2
     if attribute == "job":
         return trade(written)
     if attribute == "speaks":
@@ -243,10 +217,7 @@ def plans(reading: Reading, head: Head) -> None:
         return
     found = _TO_DO.match(text, head.after, head.end)
     if found is None:
-        if (
-            head.verb in ("going", "flying", "traveling", "travelling", "visiting", "getting", "moving", "starting")
-            and head.be
-        ):
+        if head.verb in ("going", "flying", "traveling", "travelling", "visiting", "getting", "moving", "starting") and head.be:
             _travels(reading, head)
         return
     find_time(reading, head)
@@ -263,9 +234,7 @@ def plans(reading: Reading, head: Head) -> None:
         return
     span = value(reading, start, head)
     if span is not None and len(text[span.start : span.end].split()) > 1:
-        reading.add(
-            "goal" if goal else "plan", span, manner=head.manner if head.manner is Manner.CORRECTED else Manner.STATED
-        )
+        reading.add("goal" if goal else "plan", span, manner=head.manner if head.manner is Manner.CORRECTED else Manner.STATED)
 
 
 def _travels(reading: Reading, head: Head) -> None:
@@ -274,10 +243,7 @@ def _travels(reading: Reading, head: Head) -> None:
     find_time(reading, head)
     if reading.time is None or reading.time.span.start < head.verb_at:
         return
-    if not re.match(
-        r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|married|on\s(?:a\s)?(?:vacation|holiday|trip|cruise|hike))|\s+[A-Z]",
-        text[head.after : head.end],
-    ):
+    if not re.match(r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|married|on\s(?:a\s)?(?:vacation|holiday|trip|cruise|hike))|\s+[A-Z]", text[head.after : head.end]):
         return
     span = trimmed(text, head.verb_at, min(reading.time.outer.start, cut(text, head.verb_at, head.end)))
     if span is not None and len(text[span.start : span.end].split()) > 1:
@@ -290,24 +256,7 @@ def happened(reading: Reading, head: Head) -> bool:
     done = head.verb in words.PAST or (head.verb.endswith("ed") and len(head.verb) > 4)
     if not done or head.relation or head.negated or head.modal or head.used or head.be:
         return False
-    if head.verb in (
-        "wanted",
-        "needed",
-        "tried",
-        "liked",
-        "loved",
-        "noticed",
-        "asked",
-        "wondered",
-        "mentioned",
-        "used",
-        "realized",
-        "realised",
-        "said",
-        "felt",
-        "heard",
-        "thought",
-    ):
+    if head.verb in ("wanted", "needed", "tried", "liked", "loved", "noticed", "asked", "wondered", "mentioned", "used", "realized", "realised", "said", "felt", "heard", "thought"):
         return False
     find_time(reading, head)
     time = reading.time
@@ -361,24 +310,5 @@ def regularly(reading: Reading, head: Head) -> bool:
     return True
 
 
-PLANS = (
-    "planning",
-    "plan",
-    "going",
-    "intend",
-    "intending",
-    "decided",
-    "want",
-    "hope",
-    "hoping",
-    "flying",
-    "traveling",
-    "travelling",
-    "visiting",
-    "getting",
-    "aim",
-    "aiming",
-    "moving",
-    "starting",
-)
+PLANS = ("planning", "plan", "going", "intend", "intending", "decided", "want", "hope", "hoping", "flying", "traveling", "travelling", "visiting", "getting", "aim", "aiming", "moving", "starting")
 __all__ = ["PLANS", "appointment", "dated", "happened", "place", "plans", "regularly"]

@@ -50,25 +50,16 @@ _PREFERS = re.compile(r"\s+")
 _OVER = re.compile(r"\s(?:over|to|rather\sthan|instead\sof|than)\s")
 _RATHER = re.compile(r"\s+(?P<what>[a-z].{2,100}?\sthan\s[a-z][^,.;]{1,60})", re.IGNORECASE)
 _FAN = re.compile(r"(?:an?\s+)?(?P<how>big|huge|massive|total|die-hard|great|real|lifelong|avid)?\s*fan\s+of\s+")
-_INTO = re.compile(
-    r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|interested\sin|addicted\sto|in\slove\swith|hooked\son|partial\sto)\s+"
-)
-_AGAINST = re.compile(
-    r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto|uncomfortable\swith)\s+"
-)
-_STRONG_AGAINST = re.compile(
-    r"\s+(?P<sign>aversion|dislike|preference|love|passion|distaste|fear|soft\sspot|sweet\stooth)\s+(?:to|of|for|towards?)\s+"
-)
+_INTO = re.compile(r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|interested\sin|addicted\sto|in\slove\swith|hooked\son|partial\sto)\s+")
+_AGAINST = re.compile(r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto|uncomfortable\swith)\s+")
+_STRONG_AGAINST = re.compile(r"\s+(?P<sign>aversion|dislike|preference|love|passion|distaste|fear|soft\sspot|sweet\stooth)\s+(?:to|of|for|towards?)\s+")
 _STYLE = re.compile(
     r"\W*(?:(?:so|ok|okay|also|and|please|hey|hi)\b[\s,]*)*(?:(?:from\snow\son|going\sforward|in\s(?:the\s)?future|for\sfuture\sreference|moving\sforward|in\sall\s(?:your\s)?(?:replies|answers|responses))[\s,:]*(?:please\s)?"
     r"(?P<wish>(?:i\swant\syou\sto\s|always\s|never\s|don't\s|do\snot\s|only\s|keep\s|use\s|be\s|answer|reply|respond|give|write|call\sme|format|include|avoid|explain|speak|talk|address|stop|start|make)[^\n]{2,260})"
     r"|(?:please\s)?(?P<always>(?:always|never)\s(?:answer|reply|respond|use|include|give|format|write|provide|keep|add|cite|speak|address|explain|start|end|show|call\sme|mention)\b[^\n]{2,260}))",
     re.IGNORECASE,
 )
-_REPLIES = re.compile(
-    r"\b(?:answers?|replies|reply|responses?|explanations?|respond|emojis?|bullet|bullets|code\sexamples|tone|jargon)\b",
-    re.IGNORECASE,
-)
+_REPLIES = re.compile(r"\b(?:answers?|replies|reply|responses?|explanations?|respond|emojis?|bullet|bullets|code\sexamples|tone|jargon)\b", re.IGNORECASE)
 _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
 
 
@@ -140,13 +131,9 @@ def prefers(reading: Reading, head: Head) -> None:
         return
     end = cut(text, head.after, head.end, wish=True, commas=False)
     span = trimmed(text, head.after, end)
-    if span is None or (_DEICTIC.match(text[span.start : span.end]) and not text.startswith("to ", span.start)):
+    if span is None or _DEICTIC.match(text[span.start : span.end]) and not text.startswith("to ", span.start):
         return
-    if (
-        text.startswith("to ", span.start)
-        and re.match(r"to\s(?:be|see|know|have|keep|go\swith)\b", text[span.start : span.end])
-        and not _OVER.search(text, span.start, span.end)
-    ):
+    if text.startswith("to ", span.start) and re.match(r"to\s(?:be|see|know|have|keep|go\swith)\b", text[span.start : span.end]) and not _OVER.search(text, span.start, span.end):
         return
     reading.add("prefers", span, polarity=0.8, manner=head.manner)
 
@@ -170,9 +157,9 @@ def fancies(reading: Reading, head: Head) -> bool:
 
 def has_feeling(reading: Reading, head: Head) -> bool:
     """Of "have a strong aversion to"; whether it was one."""
-    found = re.compile(
-        r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot)\s+(?:to|of|for|towards?|against)\s+"
-    ).match(reading.text, head.after, head.end)
+    found = re.compile(r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot)\s+(?:to|of|for|towards?|against)\s+").match(
+        reading.text, head.after, head.end
+    )
     if found is None or head.relation or head.negated or head.modal or head.past:
         return False
     sign = found.group("sign")
