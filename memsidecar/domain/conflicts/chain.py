@@ -23,6 +23,19 @@ def start_of(memory: Memory) -> int:
     return memory.created_at if said is None else said
 
 
+def said_of(memory: Memory) -> int:
+    """When it was said last: what it says takes into account what had happened by then."""
+    said = max((source.time for source in memory.provenance if source.time is not None), default=None)
+    return memory.created_at if said is None else said
+
+
+def said_again_after(memory: Memory, time: int) -> int | None:
+    """When, first after `time`, somebody said once more what a memory says, while it held; None when nobody did."""
+    start, end = max(time, start_of(memory)), end_of(memory)
+    times = (source.time for source in memory.provenance if source.time is not None)
+    return min((t for t in times if t > start and (end is None or t < end)), default=None)
+
+
 def end_of(memory: Memory) -> int | None:
     """When it stopped being true, None while it has not. Half-open: at that time it is true no longer."""
     if memory.valid_to is None and memory.state is State.SUPERSEDED:

@@ -15,6 +15,8 @@ from memsidecar.domain.conflicts.chain import (
     never,
     never_true,
     order_of,
+    said_again_after,
+    said_of,
     start_of,
 )
 from memsidecar.domain.conflicts.closing import SETTLED_ELSEWHERE, dismissed, still_contradict
@@ -31,6 +33,7 @@ from memsidecar.domain.memory import Memory, State
 _REASONS = {
     Change.SUPERSEDED: "another memory took its place",
     Change.DISPUTED: "another memory contradicts it",
+    Change.CREATED: "what was true before and again later",
     Change.RESTORED: "the conflict that it was in is settled",
     Change.DATED: "another memory was true before it or after it",
 }
@@ -44,6 +47,8 @@ class Challenge:
     policy: Policy | None = None
     manner: Manner = Manner.STATED
     said_by: Source = Source.USER
+    said_at: int | None = None
+    """When it is said; None: when the memory's newest source says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +82,14 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
     single = is_single(challenge.rules, stance.slot, challenge.manner is not Manner.STATED)
     against = Neighbourhood(decision.view, memory, stance, single).against
-    met = _met(memory, against, decision.now)
-    if not (met.earlier or met.later):
+    said = said_of(memory) if challenge.said_at is None else challenge.said_at
+    met = _met(memory, against, decision.now, said)
+    if not (met.earlier or met.later or met.again):
         return Settled(memory)
     peers = met.contested
     verdict = Verdict.CHAIN
     if peers:
-        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, not met.later)
+        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, met.end is None)
     match verdict:
         case Verdict.REJECT:
             raise ConflictRejected([decision.name(peer.memory.id) for peer in peers])
@@ -108,24 +114,36 @@ class Met:
     later: tuple[Peer, ...]
     contested: tuple[Peer, ...]
     """Those of both that a reader sees as true."""
+    again: tuple[tuple[int, Peer], ...] = ()
+    """Those that hold when it begins, and were said again later than it was said: when."""
     weaker: tuple[Peer, ...] = ()
     """Later ones that the policy takes for less than the memory."""
 
+    @property
+    def end(self) -> int | None:
+        """When the first of the later ones takes its place."""
+        starts = (start_of(peer.memory) for peer in self.later)
+        return min((*starts, *(time for time, _ in self.again)), default=None)
 
-def _met(memory: Memory, against: Sequence[Peer], now: int) -> Met:
+
+def _met(memory: Memory, against: Sequence[Peer], now: int, said: int) -> Met:
     start, end = start_of(memory), memory.valid_to
     agent = memory.scope.agent
-    real = [peer for peer in against if not never_true(peer.memory)]
-    earlier = [p for p in real if holds_at(p.memory, start) and reaches(agent, p.stance.agent)]
-    later = [
-        p
-        for p in real
-        if start_of(p.memory) > start and (end is None or start_of(p.memory) < end) and reaches(p.stance.agent, agent)
-    ]
-    earlier.sort(key=lambda p: order_of(p.memory))
-    later.sort(key=lambda p: order_of(p.memory))
-    contested = [p for p in (*earlier, *later) if alive(p.memory, now)]
-    return Met(tuple(earlier), tuple(later), tuple(contested))
+    earlier, later, again = [], [], []
+    for peer in sorted(against, key=lambda p: order_of(p.memory)):
+        if never_true(peer.memory):
+            continue
+        if start_of(peer.memory) > start:
+            if (end is None or start_of(peer.memory) < end) and reaches(peer.stance.agent, agent):
+                later.append(peer)
+        elif holds_at(peer.memory, start) and reaches(agent, peer.stance.agent):
+            time = said_again_after(peer.memory, max(start, said)) if peer.stance.agent == agent else None
+            if time is not None and (end is None or time < end):
+                again.append((time, peer))
+            else:
+                earlier.append(peer)
+    contested = [p for p in (*earlier, *(p for _, p in again), *later) if alive(p.memory, now)]
+    return Met(tuple(earlier), tuple(later), tuple(contested), tuple(again))
 
 
 def _outranked(met: Met, memory: Memory, policy: Policy, said_by: Source) -> Met:
@@ -153,33 +171,51 @@ class _Chain:
     attribute: str
     changed: dict[str, tuple[Change, Memory]] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
+    apart: list[Memory] = field(default_factory=list)
     _settled_ids: set[str] = field(default_factory=set)
 
     def inserted(self, met: Met) -> Settled:
         alone, now = self.memory, self.decision.now
-        start = start_of(alone)
-        new = dated(alone) if met.earlier else alone
-        if met.later:
-            first = start_of(met.later[0].memory)
-            new = ended(new, first, now)
-            successors = [p for p in met.later if start_of(p.memory) == first]
+        start, end = start_of(alone), met.end
+        new = dated(alone) if met.earlier or met.again else alone
+        others: tuple[str, ...] = ()
+        explanation = ""
+        if end is not None:
+            new = ended(new, end, now)
+            successors = [p for p in met.later if start_of(p.memory) == end]
             for peer in successors:
                 self._change(Change.DATED, dated(peer.memory))
-            winner = successors[-1].memory
-            self._record(winner, [alone], [alone, *(p.memory for p in successors)], successors[-1], Resolution.CHANGED)
+            for time, peer in met.again:
+                self._part(peer.memory, start, time)
+                if time == end:
+                    successors.append(peer)
+            winner = successors[-1]
+            changed = [p.memory for p in successors] + [p.memory for _, p in met.again]
+            self._record(winner.memory, [*self.apart, alone], [alone, *changed], winner, Resolution.CHANGED)
+            others = (winner.memory.id,)
+            explanation = "stored as history: what is known already is newer"
         losers = [*met.earlier, *met.weaker]
         for peer in losers:
             self._change(Change.SUPERSEDED, ended(peer.memory, start, now))
         if losers:
-            before = [p.memory for p in losers] + ([] if met.later else [alone])
+            before = [p.memory for p in losers] + ([] if others else [alone])
             self._record(alone, [p.memory for p in losers], before, losers[-1], Resolution.CHANGED)
-        if met.later:
-            others = (met.later[0].memory.id, *(p.memory.id for p in losers))
-            explanation = "stored as history: what is known already is newer"
-        else:
-            others = tuple(p.memory.id for p in losers)
-            explanation = f"it takes the place of {_count(len(others))}, true until then"
+            others += tuple(p.memory.id for p in losers)
+            explanation = explanation or f"it takes the place of {_count(len(losers))}, true until then"
         return self._settled(new, others, explanation)
+
+    def _part(self, memory: Memory, until: int, since: int) -> None:
+        """What was said before and again afterwards holds in two times: the earlier one becomes a memory of its own."""
+        decision = self.decision
+        if start_of(memory) < until:
+            sources = tuple(s for s in memory.provenance if s.time is None or s.time < since)
+            first = replace(
+                memory, id=decision.new_id(), provenance=sources, created_at=decision.now, updated_at=decision.now
+            )
+            first = replace(ended(first, until, decision.now), version=1)
+            self.changed[first.id] = (Change.CREATED, first)
+            self.apart.append(first)
+        self._change(Change.DATED, replace(memory, valid_from=since))
 
     def corrected(self, met: Met) -> Settled:
         alone, now = self.memory, self.decision.now
