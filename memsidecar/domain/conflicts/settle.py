@@ -10,6 +10,7 @@ from memsidecar.domain.conflict import Conflict, ConflictState, Policy, Resoluti
 from memsidecar.domain.conflicts.chain import (
     before_of,
     dated,
+    end_of,
     ended,
     holds_at,
     never,
@@ -30,6 +31,8 @@ from memsidecar.domain.errors import ConflictRejected
 from memsidecar.domain.events import Change, ConflictRecorded, MemoryRecorded
 from memsidecar.domain.memory import Memory, State
 
+_LATE = "stored as history: what is known already is newer"
+_BETWEEN = "stored with a time of its own, within that of what it contradicts"
 _REASONS = {
     Change.SUPERSEDED: "another memory took its place",
     Change.DISPUTED: "another memory contradicts it",
@@ -77,7 +80,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
     Raises ConflictRejected.
     """
     stance = stance_of(decision.view, memory)
-    if stance is None or never_true(memory):
+    if stance is None or never_true(memory) or _over_since_some_time(memory):
         return Settled(memory)
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
     single = is_single(challenge.rules, stance.slot, challenge.manner is not Manner.STATED)
@@ -89,7 +92,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
     peers = met.contested
     verdict = Verdict.CHAIN
     if peers:
-        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, met.end is None)
+        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, not met.late)
     match verdict:
         case Verdict.REJECT:
             raise ConflictRejected([decision.name(peer.memory.id) for peer in peers])
@@ -106,6 +109,11 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
             return chain.inserted(_outranked(met, memory, policy, challenge.said_by))
 
 
+def _over_since_some_time(memory: Memory) -> bool:
+    """Whether it is known to have ended, and not when it began: it says nothing about what else was true."""
+    return memory.valid_from is None and memory.valid_to is not None and memory.valid_to <= said_of(memory)
+
+
 @dataclass(frozen=True, slots=True)
 class Met:
     """The peers whose time a memory shares: those that hold when it begins, and those that begin while it holds."""
@@ -115,7 +123,11 @@ class Met:
     contested: tuple[Peer, ...]
     """Those of both that a reader sees as true."""
     again: tuple[tuple[int, Peer], ...] = ()
-    """Those that hold when it begins, and were said again later than it was said: when."""
+    """Those that hold when it begins, and again from some time on: when."""
+    late: bool = False
+    """What is known is newer: it begins later, or was said again later than the memory was said."""
+    resumed: int | None = None
+    """When all later ones have ended, if the memory was said after that: from then on it holds again."""
     weaker: tuple[Peer, ...] = ()
     """Later ones that the policy takes for less than the memory."""
 
@@ -130,6 +142,7 @@ def _met(memory: Memory, against: Sequence[Peer], now: int, said: int) -> Met:
     start, end = start_of(memory), memory.valid_to
     agent = memory.scope.agent
     earlier, later, again = [], [], []
+    late = False
     for peer in sorted(against, key=lambda p: order_of(p.memory)):
         if never_true(peer.memory):
             continue
@@ -140,10 +153,29 @@ def _met(memory: Memory, against: Sequence[Peer], now: int, said: int) -> Met:
             time = said_again_after(peer.memory, max(start, said)) if peer.stance.agent == agent else None
             if time is not None and (end is None or time < end):
                 again.append((time, peer))
+                late = True
+            elif end is not None and _holds_after(peer.memory, end):
+                again.append((end, peer))
             else:
                 earlier.append(peer)
     contested = [p for p in (*earlier, *(p for _, p in again), *later) if alive(p.memory, now)]
-    return Met(tuple(earlier), tuple(later), tuple(contested), tuple(again))
+    resumed = None if late or not later else _resumed(memory, later, said)
+    return Met(
+        tuple(earlier), tuple(later), tuple(contested), tuple(again), late or (bool(later) and not resumed), resumed
+    )
+
+
+def _holds_after(memory: Memory, time: int) -> bool:
+    end = end_of(memory)
+    return end is None or end > time
+
+
+def _resumed(memory: Memory, later: Sequence[Peer], said: int) -> int | None:
+    ends = [end_of(peer.memory) for peer in later]
+    last = max((end for end in ends if end is not None), default=None)
+    if None in ends or last is None or last > said or memory.state is State.SUPERSEDED:
+        return None
+    return last if _holds_after(memory, last) else None
 
 
 def _outranked(met: Met, memory: Memory, policy: Policy, said_by: Source) -> Met:
@@ -181,7 +213,7 @@ class _Chain:
         others: tuple[str, ...] = ()
         explanation = ""
         if end is not None:
-            new = ended(new, end, now)
+            new = ended(new, end, now) if met.resumed is None else self._resumed(new, end, met.resumed)
             successors = [p for p in met.later if start_of(p.memory) == end]
             for peer in successors:
                 self._change(Change.DATED, dated(peer.memory))
@@ -191,9 +223,10 @@ class _Chain:
                     successors.append(peer)
             winner = successors[-1]
             changed = [p.memory for p in successors] + [p.memory for _, p in met.again]
-            self._record(winner.memory, [*self.apart, alone], [alone, *changed], winner, Resolution.CHANGED)
+            lost = [*self.apart, alone] if met.resumed is None else self.apart
+            self._record(winner.memory, lost, [alone, *changed], winner, Resolution.CHANGED)
             others = (winner.memory.id,)
-            explanation = "stored as history: what is known already is newer"
+            explanation = _BETWEEN if met.resumed or not met.late else _LATE
         losers = [*met.earlier, *met.weaker]
         for peer in losers:
             self._change(Change.SUPERSEDED, ended(peer.memory, start, now))
@@ -204,18 +237,24 @@ class _Chain:
             explanation = explanation or f"it takes the place of {_count(len(losers))}, true until then"
         return self._settled(new, others, explanation)
 
+    def _resumed(self, new: Memory, until: int, since: int) -> Memory:
+        """The new one holds again when what came between has ended; its earlier time becomes a memory of its own."""
+        self._piece(new, until, since)
+        return replace(new, valid_from=since)
+
     def _part(self, memory: Memory, until: int, since: int) -> None:
         """What was said before and again afterwards holds in two times: the earlier one becomes a memory of its own."""
-        decision = self.decision
         if start_of(memory) < until:
-            sources = tuple(s for s in memory.provenance if s.time is None or s.time < since)
-            first = replace(
-                memory, id=decision.new_id(), provenance=sources, created_at=decision.now, updated_at=decision.now
-            )
-            first = replace(ended(first, until, decision.now), version=1)
-            self.changed[first.id] = (Change.CREATED, first)
-            self.apart.append(first)
+            self._piece(memory, until, since)
         self._change(Change.DATED, replace(memory, valid_from=since))
+
+    def _piece(self, memory: Memory, until: int, since: int) -> None:
+        now = self.decision.now
+        sources = tuple(s for s in memory.provenance if s.time is None or s.time < since)
+        first = replace(ended(memory, until, now), id=self.decision.new_id(), version=1, provenance=sources)
+        first = replace(first, created_at=now, updated_at=now)
+        self.changed[first.id] = (Change.CREATED, first)
+        self.apart.append(first)
 
     def corrected(self, met: Met) -> Settled:
         alone, now = self.memory, self.decision.now

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflict import ConflictState, Policy
 from memsidecar.domain.conflicts.history import slot_history
-from memsidecar.domain.memory import Provenance, State
+from memsidecar.domain.memory import State
 from tests.domain.conflicts.knowledge import Knowledge, is_fact, said, value_of
 
 VALUES = ["A", "B", "C", "D"]
-TIMES = range(0, 40)
+TIMES = range(40)
 END = 60
 
 
@@ -60,7 +60,7 @@ def test_whatever_the_order_of_arrival_the_same_is_true_at_each_time(
         assert known.current() == _true_at(arrived, END)
     held = slot_history(known.state, attribute="lives_in")
     assert [h.memory.valid_from for h in held] == sorted(h.memory.valid_from for h in held)  # type: ignore[type-var]
-    for one, other in zip(held, held[1:], strict=False):
+    for one, other in pairwise(held):
         assert one.end == other.memory.valid_from
         assert one.ended_by
     said_at = sorted(s.time or 0 for h in held for s in h.memory.provenance)
@@ -78,30 +78,3 @@ def test_what_lies_ahead_waits_for_its_time(statements: list[Statement], data: s
     for now in range(known.now, 1_060):
         seen = [m for m in there if m.state_at(now) is State.ACTIVE and (m.valid_from or 0) <= now]
         assert [value_of(m) for m in seen] == _true_at(statements, now - 990)
-
-
-@dataclass(frozen=True)
-class Step:
-    kind: str
-    value: str
-    time: int | None
-    policy: Policy | None
-    number: int
-    """Chooses among what is there."""
-
-
-_steps = st.lists(
-    st.builds(
-        Step,
-        st.sampled_from(
-            ["say", "say", "say", "say", "deny", "change", "correct", "resolve", "undo", "dismiss", "delete"]
-            + ["undelete", "purge", "update"]
-        ),
-        st.sampled_from(VALUES),
-        st.none() | st.sampled_from([*TIMES, 1_500]),
-        st.none() | st.sampled_from(Policy),
-        st.integers(0, 20),
-    ),
-    min_size=1,
-    max_size=14,
-)

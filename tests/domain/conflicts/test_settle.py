@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflict import ConflictState, Policy, Resolution, Rule, Source
+from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.draft import Action
 from memsidecar.domain.errors import ConflictRejected
@@ -250,7 +253,7 @@ def test_times_that_do_not_meet_do_not_conflict(known: Knowledge) -> None:
         {"policy": Policy.ASK},
     ],
 )
-def test_what_is_not_plain_is_left_open(known: Knowledge, more: dict[str, object]) -> None:
+def test_what_is_not_plain_is_left_open(known: Knowledge, more: dict[str, Any]) -> None:
     rome = known.says("Rome", 10)
     oslo = known.says("Oslo", 20, **more)
     assert oslo.action is Action.CONFLICT_FLAGGED
@@ -416,3 +419,42 @@ def test_preferences_of_one_kind_have_one_favourite(known: Knowledge) -> None:
     known.remember(Preference("pizza is my favourite", "favourite:food", "pizza", 1.0), valid_from=11)
     known.remember(Preference("green is my favourite", "favorite color", "green", 1.0), valid_from=20)
     assert known.current() == ["green", "pizza"]
+
+
+def test_a_time_within_another_one_leaves_it_before_and_after(known: Knowledge) -> None:
+    rome = known.says("Rome", 10)
+    known.says("Oslo", 20, valid_to=30)
+    assert [known.at(t) for t in (15, 25, 35)] == [["Rome"], ["Oslo"], ["Rome"]]
+    assert known.current() == ["Rome"]
+    assert known.memory(rome).state is State.ACTIVE
+    assert len(known.state.memories) == 3
+    (conflict,) = known.conflicts()
+    known.undo(conflict.id)
+    assert known.memory(rome).valid_from == 10
+    assert known.current() == ["Oslo", "Rome"]
+
+
+def test_what_has_been_so_since_before_is_so_again_after_what_came_between(known: Knowledge) -> None:
+    known.says("Oslo", 20, valid_to=30)
+    rome = known.says("Rome", 10)
+    assert [known.at(t) for t in (15, 25, 35)] == [["Rome"], ["Oslo"], ["Rome"]]
+    assert known.memory(rome).state is State.ACTIVE
+    known.undo(known.conflicts()[0].id)
+    assert known.memory(rome).valid_from == 10
+
+
+def test_a_journey_that_lies_ahead_leaves_the_home_where_it_is(known: Knowledge) -> None:
+    known.says("Rome", 10)
+    known.says("Oslo", 2_000, valid_to=3_000)
+    there = known.state.memories.values()
+    seen = {now: sorted(value_of(m) for m in there if true_at(m, now)) for now in (1_500, 2_500, 3_500)}
+    assert seen == {1_500: ["Rome"], 2_500: ["Oslo"], 3_500: ["Rome"]}
+    assert "Rome" in known.current()
+
+
+def test_what_was_over_already_ends_nothing(known: Knowledge) -> None:
+    bolt = known.says("Bolt", 10, "employer")
+    known.says("Acme", None, "employer", valid_to=500)
+    assert known.memory(bolt).valid_to is None
+    assert known.conflicts() == []
+    assert known.at(600) == ["Bolt"]
