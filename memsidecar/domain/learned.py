@@ -12,7 +12,7 @@ from memsidecar.domain.draft import Declined, Draft, Outcome
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.events import Change, MemoryRecorded, Vectors
 from memsidecar.domain.identity import digest_of
-from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
+from memsidecar.domain.memory import Entity, Episode, Fact, Memory, Preference, State
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.slots import Slot, slot_of
@@ -61,6 +61,25 @@ def learn(
             yield Declined(_statement(claim.draft), str(error))
 
 
+def name_described(decision: Decision, draft: Draft) -> None:
+    """Once the user says who his wife is, what he has told of "my wife" is told of her: to be called before his words
+    are stored, which make an entity of every name in them."""
+    refers = draft.mentions or (draft.source is not None and draft.source.derived_from)
+    if refers or (isinstance(draft.body, Episode) and draft.body.participants):
+        return  # it may be refused
+    for claim in draft.claims:
+        fact = claim.body
+        if not isinstance(fact, Fact) or claim.object_type != _PERSON or claim.about or fact.negated:
+            continue
+        attribute = attribute_of(fact.predicate)
+        name = display_name(fact.object_text)
+        if attribute is None or len(name) > MAX_NAME or decision.view.entity(entity_key(name)) is not None:
+            continue
+        described = _described(decision, attribute)
+        if described is not None and not _holders(decision, "", attribute):
+            _call(decision, described, name)
+
+
 def _statement(draft: Draft) -> str:
     return draft.body.statement if isinstance(draft.body, Fact | Preference) else ""
 
@@ -75,7 +94,7 @@ def _addressed(decision: Decision, draft: Draft) -> Draft:
     subject = _subject(decision, draft.about) if draft.about else ""
     match body:
         case Fact():
-            target = _object(decision, subject, body, draft.object_type)
+            target = _object(decision, body, draft.object_type)
             body = replace(body, subject=subject, object_entity=target)
         case Preference():
             body = replace(body, subject=subject)
@@ -92,20 +111,12 @@ def _subject(decision: Decision, name: str) -> str:
     return _entity(decision, name, _PERSON)
 
 
-def _object(decision: Decision, owner: str, fact: Fact, kind: str) -> str:
-    """The entity that a fact leads to; empty for none. Once the user says who his wife is, what he told of "my wife"
-    is told of her."""
+def _object(decision: Decision, fact: Fact, kind: str) -> str:
+    """The entity that a fact leads to; empty for none."""
     name = display_name(fact.object_text)
     if not kind or not name or len(name) > MAX_NAME or fact.negated:
         return ""
-    known = decision.view.entity(entity_key(name))
-    attribute = attribute_of(fact.predicate)
-    if known is None and attribute is not None and kind == _PERSON and not owner:
-        described = _described(decision, attribute)
-        if described is not None and not _holders(decision, "", attribute):
-            _call(decision, described, name)
-            return described.id
-    return known or _entity(decision, name, kind)
+    return _entity(decision, name, kind)
 
 
 def _holders(decision: Decision, owner: str, attribute: Attribute) -> list[str]:
