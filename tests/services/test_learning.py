@@ -21,7 +21,7 @@ MONDAY = int(datetime(2026, 3, 2, 9, tzinfo=UTC).timestamp()) * 1_000_000
 
 
 @pytest.fixture
-def learning(stack: Stack) -> Stack:
+async def learning(stack: Stack) -> Stack:
     stack.learn()
     return stack
 
