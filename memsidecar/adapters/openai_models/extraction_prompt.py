@@ -41,14 +41,15 @@ Answer with JSON only: {{"claims": [...]}}, with all these fields in each claim;
 
 _KNOWN = "one of {names} where it fits, else "
 
+# In this order, so that a model first says which words it is about, and makes the rest of them.
 _FIELDS: dict[str, dict[str, Any]] = {
     "turn": {"type": "integer"},
+    "evidence": {"type": "string"},
+    "statement": {"type": "string"},
     "kind": {"type": "string", "enum": ["fact", "preference"]},
     "subject": {"type": "string"},
     "attribute": {"type": "string"},
     "value": {"type": "string"},
-    "statement": {"type": "string"},
-    "evidence": {"type": "string"},
     "negated": {"type": "boolean"},
     "polarity": {"type": "number"},
     "manner": {"type": "string", "enum": ["stated", "changed", "corrected"]},
