@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -22,6 +23,10 @@ class Amount:
     dimension: str
     size: float
     of: float = 0.0
+
+    def equals(self, other: Amount) -> bool:
+        """Whether both are the same amount, whatever their units."""
+        return (self.dimension, self.of) == (other.dimension, other.of) and math.isclose(self.size, other.size)
 
 
 _UNITS: dict[str, tuple[str, float]] = {}

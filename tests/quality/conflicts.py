@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from memsidecar.domain.claims import Claim, Manner
-from memsidecar.domain.extraction.experience import EXPERIENCE, experience_claims
+from memsidecar.domain.extraction.experience import experience_claims
 from memsidecar.domain.extraction.quantities import quantity_claims
+from memsidecar.domain.memory import Fact, Memory
+from memsidecar.domain.scope import Scope
+from memsidecar.domain.slot_words import Rarity, content
 from memsidecar.domain.slots import (
     BEARS,
+    EXPERIENCE,
     OPPOSED,
     SAME,
-    Rarity,
     Slot,
     bears_on,
-    content,
     opposed,
     same_slot,
     same_value,
@@ -43,7 +45,6 @@ MOST = 8
 class Stated:
     turn: str
     order: int
-    speaker: str
     claim: Claim
     slot: Slot
 
@@ -55,13 +56,25 @@ class Link:
     sure: float
 
 
+def memory_of(claim: Claim, speaker: str) -> Memory:
+    """A claim as it is stored; whose it is stands in for the entity's id."""
+    fact = Fact(
+        claim.statement,
+        f"{speaker} {claim.subject}".strip().lower(),
+        claim.attribute,
+        object_text=claim.value,
+        negated=claim.negated,
+    )
+    return Memory("", Scope("", ""), fact, 0, 0)
+
+
 def stated(turns: list[dict[str, Any]]) -> Iterator[Stated]:
     for order, turn in enumerate(turns):
         if turn.get("speaker") != "assistant":
             for claim in [*quantity_claims(turn["text"]), *experience_claims(turn["text"])]:
-                slot = slot_of(claim.attribute, claim.value, claim.statement)
+                slot = slot_of(memory_of(claim, turn.get("speaker") or ""))
                 if slot is not None:
-                    yield Stated(turn["id"], order, turn.get("speaker") or "", claim, slot)
+                    yield Stated(turn["id"], order, claim, slot)
 
 
 def rarity_in(turns: list[dict[str, Any]]) -> Rarity:
@@ -73,41 +86,31 @@ def rarity_in(turns: list[dict[str, Any]]) -> Rarity:
 
 
 def updates(said: list[Stated], rarity: Rarity) -> list[Link]:
-    """Each claim with the newest one before it of its slot that says otherwise."""
+    """Each claim with those before it of its slot that say otherwise and were not replaced yet."""
     links: list[Link] = []
     gone: set[int] = set()
-    by_family: dict[str, list[int]] = defaultdict(list)
+    families: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, new in enumerate(said):
-        if new.claim.attribute == EXPERIENCE:
+        if new.slot.family == EXPERIENCE:
             continue
-        found: list[tuple[int, float]] = []
-        for j in by_family[new.slot.family]:
-            old = said[j]
-            if (
-                j in gone
-                or old.turn == new.turn
-                or old.speaker != new.speaker
-                or old.claim.subject.lower() != new.claim.subject.lower()
-                or same_value(old.slot, new.slot)
-            ):
-                continue
-            changed = new.claim.manner is not Manner.STATED
-            sure = same_slot(old.slot, new.slot, changed=changed, rarity=rarity)
-            if sure >= SAME:
-                found.append((j, sure))
-        # What repeats a value that has been replaced already tells of then, not of now.
-        echo = any(
-            k in gone
-            and same_value(said[k].slot, new.slot)
-            and same_slot(said[k].slot, new.slot, changed=True, rarity=rarity) >= SAME
-            and (new.claim.manner is Manner.STATED or new.slot.before == said[k].slot.before)
-            for k in by_family[new.slot.family]
-        )
-        if not echo:
-            links += [Link(said[j], new, sure) for j, sure in found]
-            gone |= {j for j, _ in found}
-        by_family[new.slot.family].append(i)
+        family = families[new.slot.subject, new.slot.family]
+        changed = new.claim.manner is not Manner.STATED
+        sure = {j: same_slot(said[j].slot, new.slot, changed=changed, rarity=rarity) for j in family}
+        otherwise = [j for j, s in sure.items() if s >= SAME and not same_value(said[j].slot, new.slot)]
+        if not any(is_echo(said[j], new, rarity) for j in family if j in gone):
+            replaced = [j for j in otherwise if j not in gone and said[j].turn != new.turn]
+            links += [Link(said[j], new, sure[j]) for j in replaced]
+            gone.update(replaced)
+        family.append(i)
     return links
+
+
+def is_echo(old: Stated, new: Stated, rarity: Rarity) -> bool:
+    """Whether the new one tells again, without a word that it is so now, what was replaced already."""
+    if not same_value(old.slot, new.slot) or same_slot(old.slot, new.slot, changed=True, rarity=rarity) < SAME:
+        return False
+    before = [s.slot.quantity.before if s.slot.quantity is not None else None for s in (old, new)]
+    return new.claim.manner is Manner.STATED or (before[0] is not None and before[0] == before[1])
 
 
 def contradictions(said: list[Stated], rarity: Rarity) -> list[Link]:
@@ -115,11 +118,7 @@ def contradictions(said: list[Stated], rarity: Rarity) -> list[Link]:
     links: list[Link] = []
     for never in said:
         if never.claim.attribute == EXPERIENCE and never.claim.negated:
-            found = [
-                (opposed(never.slot, other.slot, rarity), other)
-                for other in done
-                if other.speaker == never.speaker and other.claim.span != never.claim.span
-            ]
+            found = [(opposed(never.slot, other.slot, rarity=rarity), other) for other in done]
             best: dict[str, Link] = {}
             for sure, other in sorted(found, key=lambda f: -f[0]):
                 if sure >= OPPOSED and other.turn not in best and len(best) < MOST:

@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.claims import Claim, Span
-from memsidecar.domain.extraction.prose import MAX_CHARS, Clause, Mood, clauses_of, prose_of
+from memsidecar.domain.extraction.prose import (
+    MAX_CHARS,
+    MAX_STATEMENT,
+    Clause,
+    Mood,
+    clauses_of,
+    prose_of,
+    statement_of,
+)
 from memsidecar.domain.memory import Kind
+from memsidecar.domain.slots import EXPERIENCE
 
-EXPERIENCE = "experience"
-"""The attribute of every claim found here; the value says what was done."""
 
 MAX_CLAIMS = 24
-_STATEMENT = 280
 # Of a longer clause, the beginning is read.
 _CLAUSE = 600
 
@@ -120,7 +126,7 @@ def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]
         if _NOT_DONE.match(verb) or (did["to"] and _NO_DOING.match(did["to"])) or _NEGATED.search(after):
             continue
         start = clause.start + (did.start("verb") if did["verb"] else did.start())
-        yield _experience(prose, clause, before, start, min(clause.end, start + _STATEMENT), negated=False)
+        yield _experience(prose, clause, before, start, min(clause.end, start + MAX_STATEMENT), negated=False)
         return
     done = _ZH_DID.search(words)
     if done is not None:
@@ -130,16 +136,11 @@ def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]
 
 def _experience(prose: str, clause: Clause, before: list[Clause], start: int, end: int, negated: bool) -> Claim:
     end = start + len(prose[start:end].rstrip(" ,."))
-    first = max(clause.start, end - _STATEMENT)
-    for earlier in reversed(before):
-        if end - earlier.start > _STATEMENT:
-            break
-        first = earlier.start
     return Claim(
         Kind.FACT,
         EXPERIENCE,
         " ".join(prose[start:end].split()),
-        " ".join(prose[first : min(clause.end, end + 1)].split()),
+        statement_of(prose, clause, before, start, end),
         Span(start, end),
         negated=negated,
         confidence=0.85 if negated else 0.7,

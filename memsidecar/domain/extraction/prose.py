@@ -12,6 +12,8 @@ from memsidecar.domain.text import HAN
 
 # Rules read this much of a long text, as those for names do.
 MAX_CHARS = 20_000
+MAX_STATEMENT = 300
+"""Characters of a statement."""
 MAX_CLAUSES = 120
 """And this many of its clauses: what is longer is no turn of a chat."""
 # A line longer than this is read as prose without asking whether it is code.
@@ -96,6 +98,17 @@ _SUPPOSES_LATER = re.compile(
 )
 _HAN_QUESTION = re.compile(r"[吗呢么]\s*$|多少|几[个次点天本岁]")
 _HAS_HAN = re.compile(rf"[{HAN}]")
+
+
+def statement_of(prose: str, clause: Clause, before: list[Clause], start: int, end: int) -> str:
+    """The sentence that says what stands from `start` to `end`; of a long one, the clause and what leads to it."""
+    first = max(clause.start, min(start, end - MAX_STATEMENT))
+    for earlier in reversed(before):
+        if end - earlier.start > MAX_STATEMENT:
+            break
+        first = earlier.start
+    last = min(clause.end, max(end, first + MAX_STATEMENT))
+    return " ".join(prose[first:last].split()).strip(" ,;:-")
 
 
 def prose_of(text: str) -> str:
