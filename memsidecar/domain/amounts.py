@@ -79,7 +79,8 @@ _MONTHS = {name: i + 1 for i, name in enumerate("jan feb mar apr may jun jul aug
 _WEEKDAYS = {name: i + 1 for i, name in enumerate("mon tue wed thu fri sat sun".split())}
 
 MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
+    r"|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _DATE = re.compile(

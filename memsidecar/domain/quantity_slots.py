@@ -41,6 +41,11 @@ class Quantity:
         return self.head if self.amount.dimension == COUNT else self.amount.dimension
 
 
+def is_goal(predicate: str) -> bool:
+    """Whether a predicate says what somebody wants to reach."""
+    return _GOAL.match(predicate) is not None
+
+
 def quantity_of(predicate: str, value: str, statement: str) -> Quantity | None:
     """The quantity that a fact states; None when its value is none."""
     amount = amount_of(value)
@@ -67,7 +72,8 @@ def _context(statement: str, value: str) -> frozenset[str]:
 
 
 _PER = re.compile(
-    r"(?:/ ?|\bper |\bevery |\beach |\ban? )(second|minute|hour|day|night|week|month|year)\b|\b(dai|week|month|year|annual)ly\b|每(天|周|月|年|小时|分钟)",
+    r"(?:/ ?|\bper |\bevery |\beach |\ban? )(second|minute|hour|day|night|week|month|year)\b|\b(dai|week|month"
+    r"|year|annual)ly\b|每(天|周|月|年|小时|分钟)",
     re.IGNORECASE,
 )
 _PERIODS = {
@@ -91,7 +97,8 @@ def _per(text: str) -> str:
 
 
 _FROM = re.compile(
-    r"\bfrom ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?) (?:up |down )?to ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?)|从(.{1,12}?)(?:提高|增加|上升|下降|降低|减少|缩短|延长|改|推迟|提前|涨|降|变)?[到为成](.{1,12})",
+    r"\bfrom ([$€£¥]?\d[\d,.]{0,14}\s?(?:%|[a-z]{1,12})?) (?:up |down )?to ([$€£¥]?\d[\d,.]{0,14}\s?(?:%"
+    r"|[a-z]{1,12})?)|从(.{1,12}?)(?:提高|增加|上升|下降|降低|减少|缩短|延长|改|推迟|提前|涨|降|变)?[到为成](.{1,12})",
     re.IGNORECASE,
 )
 

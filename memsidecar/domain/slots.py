@@ -12,7 +12,7 @@ from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.attributes import slot_of as attribute_slot
 from memsidecar.domain.deeds import Deed, deed_of, denies
 from memsidecar.domain.memory import Fact, Memory, Preference
-from memsidecar.domain.quantity_slots import Quantity, quantity_of, same_quantity
+from memsidecar.domain.quantity_slots import Quantity, is_goal, quantity_of, same_quantity
 from memsidecar.domain.slot_words import Rarity, alike, stems_of, weight
 from memsidecar.domain.text import normalise
 
@@ -68,7 +68,7 @@ def _of_fact(fact: Fact) -> Slot:
     if predicate == EXPERIENCE:
         deed = deed_of(text, statement)
         return Slot(fact.subject, EXPERIENCE, deed.named, value, fact.negated, deed=deed)
-    known = attribute_slot(predicate)
+    known = attribute_slot(predicate) if not is_goal(predicate) else None
     # A name of the table with a number of things is no such attribute: "plans: 5". One with qualifiers has them in
     # words of the text, which quantities compare by what they mean.
     quantity = None

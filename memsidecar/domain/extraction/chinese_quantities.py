@@ -95,4 +95,5 @@ def _phrase(left: str, right: str, *, counts: bool) -> str:
     noun = _NOUN.match(right.strip())
     counted = _TAIL.sub("", noun.group().lstrip("的")) if noun is not None else ""
     act = _ACT.search(_ADVERB.sub("", link.group())) if link is not None else None
-    return f"{phrase}{act.group(1) if act is not None else ''}{counted}"
+    # Apart, so that what is counted is seen to be a word.
+    return f"{phrase}{act.group(1) if act is not None else ''} {counted}".strip()

@@ -18,28 +18,32 @@ from memsidecar.domain.extraction.prose import (
 from memsidecar.domain.memory import Kind
 from memsidecar.domain.slots import EXPERIENCE
 
-
 MAX_CLAIMS = 24
 # Of a longer clause, the beginning is read.
 _CLAUSE = 600
 
 _I = r"(?:\b(?:i|we)(?:['’]ve| have|['’]d| had)?|['’]ve)"
 _NEVER = re.compile(
-    rf"{_I} (?:(?:actually|really|honestly|personally|also|still|even) )*never (?:(?:actually|really|ever|even|before|yet|once|"
+    rf"{_I} (?:(?:actually|really|honestly|personally|also|still|even) )*never (?:(?:actually|really|ever|even"
+    rf"|before|yet|once|"
     r"formally|properly) )*(?P<what>[a-z]+\b[^\n]{0,200})"
     rf"|\b(?:i|we) (?:haven['’]t|have not) (?:(?:actually|really|ever|yet|even) )*(?P<what2>[a-z]+\b[^\n]{{0,200}})",
     re.IGNORECASE,
 )
 # Not experiences: what is never the case ("I never know", "I never get to").
 _HABIT = re.compile(
-    r"(?:know|want|give|gave|gotten|fail|stop|forg[eo]t|let|miss|liked|loved|ceas|had (?:a|the) (?:problem|chance)|like|think|understand|feel|get|wanna|mind|been able|been sure|seem|expect|decided|heard|been (?:so|more)|realized)\b",
+    r"(?:know|want|give|gave|gotten|fail|stop|forg[eo]t|let|miss|liked|loved|ceas|had (?:a|the) (?:problem"
+    r"|chance)|like|think|understand|feel|get|wanna|mind|been able|been sure|seem|expect|decided|heard"
+    r"|been (?:so|more)|realized)\b",
     re.IGNORECASE,
 )
 _MAY = re.compile(r"never|haven['’]t|have not|从来?没|从未|没有?.{1,12}过", re.IGNORECASE)
 _MAY_DO = re.compile(r"\b(?:i|i['’]ve|i['’]m|we|we['’]ve|my)\b|我", re.IGNORECASE)
 _DID = re.compile(
-    r"\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are|['’]d| had)? (?:(?:just|already|recently|also|now|only|currently|finally|previously|"
-    r"been|actually|successfully|initially|still) )*(?P<verb>[a-z]+(?:ed|en|ing)|use|work|did|made|wrote|built|got|took|went|set|"
+    r"\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are|['’]d| had)? (?:(?:just|already|recently|also|now|only"
+    r"|currently|finally|previously|"
+    r"been|actually|successfully|initially|still) )*(?P<verb>[a-z]+(?:ed|en|ing)|use|work|did|made|wrote|built"
+    r"|got|took|went|set|"
     r"ran|read|began|gave|won|met|saw|sent|spent|taught|found|done|put|run|cut|chose)\b(?P<to> to \w+)?"
     r"|\bmy (?P<mine>score|accuracy|progress|experience|practice|certificate|grade|results?)\b"
     r"|\bhaving (?P<verb2>[a-z]+(?:ed|en))\b|\bafter (?P<verb3>[a-z]+ing)\b",
@@ -50,12 +54,15 @@ _HAVING = re.compile(
     r"\bmy (?P<what>(?:[\w.-]+ ){1,5}[a-z]+(?:ed|en|ght|lt) (?:on|in|from|at|with|last|by) [\w.-]+)", re.IGNORECASE
 )
 _NOT_DONE = re.compile(
-    r"(?:wondering|thinking|considering|looking|planning|hoping|struggling|getting|feeling|worried|interested|concerned|confused|excited|"
-    r"need|wanting|asking|going|seeing|having|stuck|tired|sure|curious|seen|heard|told|noticed|used to|learned about|decided|assuming|guessing|talking|aiming|supposed)$",
+    r"(?:wondering|thinking|considering|looking|planning|hoping|struggling|getting|feeling|worried|interested"
+    r"|concerned|confused|excited|"
+    r"need|wanting|asking|going|seeing|having|stuck|tired|sure|curious|seen|heard|told|noticed|used to"
+    r"|learned about|decided|assuming|guessing|talking|aiming|supposed)$",
     re.IGNORECASE,
 )
 _NO_DOING = re.compile(
-    r" to (?:understand|decide|figure|learn|plan|find|know|see|think|determine|choose|compare|remember|avoid|get|make|say|ask|start|become)\b",
+    r" to (?:understand|decide|figure|learn|plan|find|know|see|think|determine|choose|compare|remember|avoid|get"
+    r"|make|say|ask|start|become)\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|never|n['’]t|without)\b|n['’]t\b", re.IGNORECASE)

@@ -17,12 +17,15 @@ NEAR = 240
 
 _SMALL = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety"
 _UNIT = (
-    r"%|percent\b|ms\b|milliseconds?\b|seconds?\b|secs?\b|s\b|minutes?\b|mins?\b|hours?\b|hrs?\b|days?\b|weeks?\b|months?\b"
-    r"|years?\b|kb\b|mb\b|gb\b|tb\b|km\b|kg\b|lbs?\b|pounds?\b|kilos?\b|miles?\b|kilomet(?:er|re)s?\b|met(?:er|re)s?\b"
+    r"%|percent\b|ms\b|milliseconds?\b|seconds?\b|secs?\b|s\b|minutes?\b|mins?\b|hours?\b|hrs?\b|days?\b"
+    r"|weeks?\b|months?\b"
+    r"|years?\b|kb\b|mb\b|gb\b|tb\b|km\b|kg\b|lbs?\b|pounds?\b|kilos?\b|miles?\b|kilomet(?:er|re)s?\b|met(?:er"
+    r"|re)s?\b"
     r"|dollars?\b|euros?\b|yuan\b|rmb\b"
 )
 _QUANTITY = re.compile(
-    rf"(?P<date>\b{MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s\d{{4}}\b)?|\b\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?![a-z])(?:,?\s\d{{4}}\b)?"
+    rf"(?P<date>\b{MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s\d{{4}}\b)?|\b\d{{1,2}}(?:st|nd|rd"
+    rf"|th)?\s(?:of\s)?{MONTH}(?![a-z])(?:,?\s\d{{4}}\b)?"
     r"|\b\d{4}-\d\d-\d\d\b)"
     r"|(?P<clock>\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?)"
     r"|(?P<money>[$€£¥]\s?\d[\d,]{0,14}(?:\.\d{1,2})?(?:k|m)?\b)"
@@ -37,10 +40,14 @@ MAY_HAVE = re.compile(rf"\d|\b(?:{_SMALL})\s", re.IGNORECASE)
 
 # What makes a number a name, an example's or a machine's, by the word before it.
 _NAMED = re.compile(
-    r"(?:\b(?:version|v|step|question|part|chapter|section|page|line|lines|port|http|https|error|code|status|room|flight|id|"
-    r"level|grade|figure|table|item|option|sprint|phase|day|week|module|unit|lesson|type|rfc|iso|es|node|python|flask|"
-    r"bootstrap|html|css|bus|route|no|number|season|episode|sides?|ratio|radius|base|height|sum|probability|rolling|roll|rolled|"
-    r"sprints|rows?|top|last|next|first|past|previous|every|each|per|another|other|exactly|getting|drawing|draw|drew|choose|"
+    r"(?:\b(?:version|v|step|question|part|chapter|section|page|line|lines|port|http|https|error|code|status"
+    r"|room|flight|id|"
+    r"level|grade|figure|table|item|option|sprint|phase|day|week|module|unit|lesson|type|rfc|iso|es|node|python"
+    r"|flask|"
+    r"bootstrap|html|css|bus|route|no|number|season|episode|sides?|ratio|radius|base|height|sum|probability"
+    r"|rolling|roll|rolled|"
+    r"sprints|rows?|top|last|next|first|past|previous|every|each|per|another|other|exactly|getting|drawing|draw"
+    r"|drew|choose|"
     r"objects?|numbers)|[A-Z][\w.+#-]*|[=+*^×·/−<>])\s?$"
 )
 _PRONOUN_END = re.compile(r"\b(?:I|It|We|My|Now|Only|About|Around|Nearly|Almost|Over|At|With|To|Of)\s$")
@@ -51,10 +58,14 @@ _STATUS = re.compile(
 # "by 30%" and "a 15% improvement" say how much it changed, not how much it is.
 _DELTA_BEFORE = re.compile(r"\bby (?:about |around |nearly |over |an? )?$", re.IGNORECASE)
 _DELTA_AFTER = re.compile(
-    r"\s?(?:[a-z]+ )?(?:improvement|increase|decrease|reduction|raise|drop|boost|growth|gain|discount|off|faster|slower|more|less|fewer|extra"
+    r"\s?(?:[a-z]+ )?(?:improvement|increase|decrease|reduction|raise|drop|boost|growth|gain|discount|off|faster"
+    r"|slower|more|less|fewer|extra"
     r"|additional|new|ago|later|earlier|old)\b",
     re.IGNORECASE,
 )
+# "over 2 weeks" says in what time.
+_PERIOD_BEFORE = re.compile(r"\b(?:over|in|within|after|during|for|since|the|past|last|next|every|each)\s$", re.IGNORECASE)
+_LONG_TIME = re.compile(r"(?:day|week|month|year)s?$", re.IGNORECASE)
 _SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)", re.IGNORECASE)
 _FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
 
@@ -69,12 +80,14 @@ def numbers_of(prose: str, start: int, end: int) -> Iterator[tuple[re.Match[str]
         if not _is_past(prose, match, matches[i + 1 : i + 2]):
             left = prose[max(start, match.start() - NEAR) : match.start()]
             right = prose[match.end() : min(end, match.end() + NEAR)]
-            if _states_amount(left, right, match.lastgroup or ""):
+            if _states_amount(match.group(), left, right, match.lastgroup or ""):
                 yield match, left, right
 
 
-def _states_amount(left: str, right: str, kind: str) -> bool:
+def _states_amount(number: str, left: str, right: str, kind: str) -> bool:
     if _DELTA_BEFORE.search(left) or _DELTA_AFTER.match(right):
+        return False
+    if kind == "measure" and _PERIOD_BEFORE.search(left) and _LONG_TIME.search(number):
         return False
     if kind == "part" and _SCORED.search(left + right) is None:
         return False

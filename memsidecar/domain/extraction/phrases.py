@@ -11,7 +11,8 @@ _WORDS_BEFORE, _WORDS_AFTER = 8, 7
 
 _PRONOUN = re.compile(r"(?:of|on|in|for|with|at|to) (?:it|this|that|them|these|those)\b", re.IGNORECASE)
 _NUMBER_OF = re.compile(
-    r"\b(?:number|amount|count|percentage|share|rate|size|length|growth) of (?:(?:the|my|our|all|new) )?(?P<what>(?:(?!i\b|we\b|in\b|on\b|into\b|for\b)[a-z]+ ?){1,5}(?<! ))",
+    r"\b(?:number|amount|count|percentage|share|rate|size|length|growth) of (?:(?:the|my|our|all"
+    r"|new) )?(?P<what>(?:(?!i\b|we\b|in\b|on\b|into\b|for\b)[a-z]+ ?){1,5}(?<! ))",
     re.IGNORECASE,
 )
 
@@ -43,7 +44,8 @@ _NOT_PLURAL = frozenset(
 _NOT_COUNTED = frozenset("times time things way ways years year days day am pm or and to of in".split())
 _PREPOSITIONS = frozenset("for of on in per about at across into with a".split())
 PER = re.compile(
-    r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly|monthly|yearly|annually)\b",
+    r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly"
+    r"|monthly|yearly|annually)\b",
     re.IGNORECASE,
 )
 
@@ -81,8 +83,10 @@ def _of_count(left: str, right: str, previous: str, before: str, kind: str) -> s
 # How far before "has increased to 7" the words "the number of mentees" may stand.
 _NUMBER_OF_REACH = 120
 _VERB = re.compile(
-    r"\b(?P<verb>[a-z]{2,}ed|read|wrote|written|bought|sold|made|built|won|lost|met|ran|run|took|got|sent|spent|gave|saw|seen|ate|paid|saved|"
-    r"caught|drank|taught|have|has|had|own|need) (?:(?:about|around|only|just|over|nearly|another|those|these|the|my|our|all|up to) ){0,2}$",
+    r"\b(?P<verb>[a-z]{2,}ed|read|wrote|written|bought|sold|made|built|won|lost|met|ran|run|took|got|sent|spent"
+    r"|gave|saw|seen|ate|paid|saved|"
+    r"caught|drank|taught|have|has|had|own|need) (?:(?:about|around|only|just|over|nearly|another|those|these"
+    r"|the|my|our|all|up to) ){0,2}$",
     re.IGNORECASE,
 )
 
@@ -95,7 +99,8 @@ def _verb(left: str) -> str:
 
 _OF_END = re.compile(r"\bof (?:about |around |only )?$", re.IGNORECASE)
 _MEASURES = re.compile(
-    r"\b(?:is|are|was|were|has|have|reached|hit|to|at|of|now|around|about|only|totals?|stands|sits|up|down|over|nearly)\s$",
+    r"\b(?:is|are|was|were|has|have|reached|hit|to|at|of|now|around|about|only|totals?|stands|sits|up|down|over"
+    r"|nearly)\s$",
     re.IGNORECASE,
 )
 
@@ -127,11 +132,15 @@ def _before(left: str) -> str:
             if not ahead or ahead[-1].lower() not in _PREPOSITIONS:
                 break
         phrase.insert(0, word)
+    # "a salary increase to $110,000" is a salary.
+    while len(phrase) > 1 and phrase[-1].group().lower() in _MOVES:
+        phrase.pop()
     while phrase and phrase[0].group().lower() in _LEAD | _PREPOSITIONS | _ADVERBS:
         phrase.pop(0)
     return left[phrase[0].start() : phrase[-1].end()] if phrase else ""
 
 
+_MOVES = frozenset("increase increases decrease raise reduction rise drop boost improvement cut growth change".split())
 _OF_THE = re.compile(r"\s(?:out )?of (?:the|my|our|these|those|all) ", re.IGNORECASE)
 
 

@@ -18,20 +18,26 @@ MAX_CLAIMS = 24
 """Of one text; a text with more is a table or a list of numbers, not what somebody says of himself."""
 
 _CHANGED = re.compile(
-    r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bnewly\b|\bthese days\b|\bjust (?:hit|passed|crossed)\b"
-    r"|\b(?:improv|increas|decreas|reduc|extend|expand|rais|ris|grow|mov|chang|shift|push|postpon|reschedul|bump|adjust|"
-    r"revis|upgrad|lower|shorten|lengthen|delay|shrink|climb|jump|doubl|boost|cut|drop(?:p)?|updat)(?:ed|en|e?s|n|ing)?\b"
-    r"[^,.;]{0,60}?\b(?:to|from|at)\s"
-    r"|\b(?:rose|grew|grown|fell|went|gone|going|got|brought|cut|dropped|slipped|risen|fallen) (?:[a-z]+ ){0,4}?(?:up|down|back|to|from)\b"
-    r"|\breached\b|\bup (?:to|from)\b|\bdown (?:to|from)\b|\bas of (?:now|today)\b",
+    r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bnewly\b|\bthese days\b|\breached\b"
+    r"|\bup (?:to|from)\b|\bdown (?:to|from)\b|\bas of (?:now|today)\b|\bjust (?:hit|passed|crossed)\b",
+    re.IGNORECASE,
+)
+# "increased my practice to" before the number itself.
+_MOVED = re.compile(
+    r"\b(?:(?:improv|increas|decreas|reduc|extend|expand|rais|ris|grow|mov|chang|shift|push|postpon|reschedul|bump|adjust"
+    r"|revis|upgrad|lower|shorten|lengthen|delay|shrink|climb|jump|doubl|boost|cut|drop(?:p)?|updat|slipp)(?:ed|en|e?s|n|ing)?"
+    r"|rose|grew|grown|fell|fallen|went|gone|going|got|brought|cut|risen|set back)\b[^,.;]{0,80}?\b(?:to|from|at)\s"
+    r"(?:about |around |nearly |over |almost |just |a total of )?$",
     re.IGNORECASE,
 )
 # Of what adds up or is measured, these say so too; of a date they do not.
 _SO_FAR = re.compile(r"\balready\b|\bso far\b|\bcurrently\b|\btotal of\b|\bin total\b", re.IGNORECASE)
 _CORRECTED = re.compile(r"\b(?:i meant|i misspoke|correction|that was wrong|not \S{1,12} but)\b", re.IGNORECASE)
 _WANTS = re.compile(
-    r"\b(?:want|need|aim|hope|plan|like|try|trying|going|aiming|hoping|planning|looking|wanting|needing|order|managed|how)"
-    r" to (?:also )?(?P<verb>[a-z]+)\b|\b(?:goal|target|aim|aiming for|aiming at|would|will|should|must|['’]ll|so that)\b",
+    r"\b(?:want|need|aim|hope|plan|like|try|trying|going|aiming|hoping|planning|looking|wanting|needing|order"
+    r"|managed|how)"
+    r" to (?:also )?(?P<verb>[a-z]+)\b|\b(?:goal|target|aim|aiming for|aiming at|would|will|should|must|['’]ll"
+    r"|so that)\b",
     re.IGNORECASE,
 )
 _WANTED = frozenset(
@@ -39,14 +45,16 @@ _WANTED = frozenset(
     read spend make limit maintain earn gain be have attain ensure decrease drop grow hire secure submit launch""".split()
 )
 _BOUND = re.compile(
-    r"\b(?:under|below|less than|at least|at most|within|no more than|maximum of|minimum of|fewer than|limit(?:ed)? to|by)\s"
+    r"\b(?:under|below|less than|at least|at most|within|no more than|maximum of|minimum of|fewer than"
+    r"|limit(?:ed)? to|by)\s"
     r"(?:about |around )?$",
     re.IGNORECASE,
 )
 _OTHERS = re.compile(r"\b(?:their|his|her|its|your|[A-Z][a-z]+['’]s) (?:[a-z]+ ){0,6}(?:from \S+ to )?$")
 _OWN = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our)\b|[我咱]", re.IGNORECASE)
 _LEANS = re.compile(
-    r"(?:and |but |so )?(?:which|after|before|by|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing|[a-z]+ed)\b",
+    r"(?:and |but |so )?(?:which|after|before|by|it|it['’]s|this|that|now|recently|currently|with|[a-z]+ing"
+    r"|[a-z]+ed)\b",
     re.IGNORECASE,
 )
 _PRESUPPOSED = re.compile(
@@ -138,9 +146,12 @@ def _is_for_other_rules(attribute: str) -> bool:
 
 
 _SUBJECT = re.compile(
-    r"(?:and |but |so |since |because )?(?P<who>my (?:(?:older|younger|little|big|best|late|ex-?) ?)?(?:sister|brother|mom|mum|mother|dad|father"
-    r"|parents|wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|child|children|uncle|aunt|cousins?|grandma|grandpa"
-    r"|grandmother|grandfather|nephew|niece|friends?|boss|manager|colleagues?|coworkers?|roommates?|neighbou?rs?|doctor|teacher|dog|cat|puppy"
+    r"(?:and |but |so |since |because )?(?P<who>my (?:(?:older|younger|little|big|best|late|ex-?) ?)?(?:sister"
+    r"|brother|mom|mum|mother|dad|father"
+    r"|parents|wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|child|children|uncle"
+    r"|aunt|cousins?|grandma|grandpa"
+    r"|grandmother|grandfather|nephew|niece|friends?|boss|manager|colleagues?|coworkers?|roommates?|neighbou?rs?"
+    r"|doctor|teacher|dog|cat|puppy"
     r"|kitten|team|company)(?! ?['’]s)(?: [A-Z][a-z]+)?|(?:he|she|they|you)(?= ))\b",
     re.IGNORECASE,
 )
@@ -155,27 +166,32 @@ def _subject(begins: str) -> str | None:
 
 
 _PLAIN = re.compile(
-    r"(?:the |this |current(?:ly)?,? )+(?:[a-z-]+ ){0,4}?(?:deadline|coverage|budget|rent|salary|time|latency|uptime|quota|limit|rate|score|meeting"
-    r"|interview|appointment|exam|launch|release|milestone|price|cost|fee|size|target date|due date)(?: [a-z]+){0,6} (?:is|was|are|were|stands|"
+    r"(?:the |this |current(?:ly)?,? )+(?:[a-z-]+ ){0,4}?(?:deadline|coverage|budget|rent|salary|time|latency"
+    r"|uptime|quota|limit|rate|score|meeting"
+    r"|interview|appointment|exam|launch|release|milestone|price|cost|fee|size|target date"
+    r"|due date)(?: [a-z]+){0,6} (?:is|was|are|were|stands|"
     r"sits|has|covers?|starts?|ends?)\b",
     re.IGNORECASE,
 )
 
 
 def _says_change(left: str, right: str, kind: str) -> bool:
+    if _MOVED.search(left):
+        return True
     if kind in POINTS:
         # A recent date is no other date.
         return any(not cue.group().lower().startswith("recent") for cue in _CHANGED.finditer(left))
-    return bool(
-        _CHANGED.search(left) or _CHANGED.search(right[:40]) or _SO_FAR.search(left) or _SO_FAR.search(right[:60])
-    )
+    near = right[:_CUE_AFTER]
+    return any(cue.search(part) for cue in (_CHANGED, _SO_FAR) for part in (left, near))
+
+
+# "12 now", "5 in total": how far behind a number such a word may stand.
+_CUE_AFTER = 40
 
 
 def _is_goal(left: str, kind: str) -> bool:
     near = left[-80:]
-    wants = None
-    for wants in _WANTS.finditer(near):
-        pass
+    wants = next(reversed([*_WANTS.finditer(near)]), None)
     if wants is not None and (wants["verb"] is None or wants["verb"].lower() in _WANTED):
         return not wants.group().lower().startswith("managed")
     if kind == "date":
