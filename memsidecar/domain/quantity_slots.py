@@ -13,6 +13,7 @@ GOAL = "goal: "
 """Before the attribute of what somebody wants to reach: it is not what is so."""
 GOAL_ZH = "目标："
 
+_ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth|last|next|previous|\d{1,3}(?:st|nd|rd|th)|[a-z]+ #?\d{1,3})\b|第.")
 _GOAL = re.compile(r"^(?:goal: ?|目标[：:])", re.IGNORECASE)
 # Of dates and times one has many; only a change of one is of the same.
 _POINTS = frozenset(("date", "clock", "weekday"))
@@ -34,6 +35,8 @@ class Quantity:
     before: Amount | None = None
     per: str = ""
     goal: bool = False
+    which: frozenset[str] = frozenset()
+    """Ordinals: a score in the first exam is none in the second."""
 
     @property
     def unit(self) -> str:
@@ -62,6 +65,7 @@ def quantity_of(predicate: str, value: str, statement: str) -> Quantity | None:
         _before(statement, amount),
         _per(f"{predicate} {value}"),
         goal is not None,
+        frozenset(_ORDINAL.findall(named.lower())),
     )
 
 
@@ -115,7 +119,7 @@ def _before(statement: str, amount: Amount) -> Amount | None:
 # sentences have; and one that only the newer, only the older one names, for the newer one often only points to what the
 # older one says at length.
 _ACROSS, _AROUND, _MOST_AROUND = 0.6, 0.3, 3.0
-_NEWER, _OLDER, _DOUBT = 1.0, 0.4, 0.4
+_NEWER, _OLDER, _DOUBT = 1.0, 0.3, 0.4
 # What it counts that the newer one names the older one's value as the one before, or another one.
 _TOLD_BEFORE = 0.2
 _SIMILAR = 0.6
@@ -148,6 +152,8 @@ def _of_others(a: Quantity, b: Quantity) -> bool:
     """Whether they name two measures, or two things of which they are: "in biology" and "in chemistry"."""
     measured = a.named & MEASURES, b.named & MEASURES
     if all(measured) and not measured[0] & measured[1]:
+        return True
+    if a.which and b.which and not a.which & b.which:
         return True
     return bool(a.of and b.of) and not a.of & (b.of | b.context) and not b.of & (a.of | a.context)
 

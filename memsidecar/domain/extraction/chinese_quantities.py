@@ -39,6 +39,8 @@ _NOUN = re.compile(rf"[的]?[{HAN}]{{1,6}}")
 _LEAD = re.compile(
     "^(?:到|每(?=年$)|我们的|我的|我们|我|你|他|她|它|把|将|的|从|但|不过|现在|目前|最近|已经|而且|因为|所以)+"
 )
+# Of these one speaks when they are one's own.
+_PLAIN = re.compile("截止|期限|面试|会议|考试|预约|手术|婚礼|航班|覆盖率|进度|预算|房租|工资")
 _TAIL = re.compile("[了吧啊呢的]+$")
 _SUBJECT = re.compile(
     "我的?(?P<who>(?:妈妈|爸爸|妈|爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|儿子|女儿|老公|老婆|丈夫|妻子|女朋友|男朋友|朋友|同事|老板|奶奶|爷爷|孩子))(?!的)|[他她]们?|[你您]"
@@ -67,7 +69,7 @@ def _claim(prose: str, clause: Clause, match: re.Match[str], left: str, right: s
         return None
     who = _SUBJECT.match(left)
     changed = _CHANGED.search(left) is not None
-    if (who is not None and not who["who"]) or not (clause.own or changed):
+    if (who is not None and not who["who"]) or not (clause.own or changed or _PLAIN.search(left)):
         return None
     attribute = _phrase(left, right, counts=match["count"] is not None)
     if not attribute:

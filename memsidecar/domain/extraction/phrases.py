@@ -42,6 +42,7 @@ _NOT_PLURAL = frozenset(
     "this is was has its as us does plus yes less across versus sometimes always thus hours".split()
 )
 _NOT_COUNTED = frozenset("times time things way ways years year days day am pm or and to of in".split())
+_WHEN = frozenset("now today yesterday tomorrow tonight already total so".split())
 _PREPOSITIONS = frozenset("for of on in per about at across into with a".split())
 PER = re.compile(
     r"\s?(?:/\s?|per |a |an |every |each )(?:day|week|month|year|minute|hour|second|night)\b|\s(?:daily|weekly"
@@ -185,7 +186,7 @@ def _complement(right: str, words: list[re.Match[str]], head: int) -> int:
         gap = right[words[head + n].end() : word.start()]
         if low in _ENDS or low == "to" or not gap.isspace():
             break
-        if low not in _PREPOSITIONS and low not in _LEAD:
+        if low not in _PREPOSITIONS and low not in _LEAD and low not in _WHEN:
             end = word.end()
     return end
 

@@ -19,7 +19,7 @@ MAX_CLAIMS = 24
 
 _CHANGED = re.compile(
     r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bnewly\b|\bthese days\b|\breached\b"
-    r"|\bup (?:to|from)\b|\bdown (?:to|from)\b|\bas of (?:now|today)\b|\bjust (?:hit|passed|crossed)\b",
+    r"|(?:have|has|['’]ve|['’]s) since\b|\bup (?:to|from)\b|\bdown (?:to|from)\b|\bas of (?:now|today)\b|\bjust (?:hit|passed|crossed)\b",
     re.IGNORECASE,
 )
 # "increased my practice to" before the number itself.
@@ -186,7 +186,7 @@ def _says_change(left: str, right: str, kind: str) -> bool:
 
 
 # "12 now", "5 in total": how far behind a number such a word may stand.
-_CUE_AFTER = 40
+_CUE_AFTER = 60
 
 
 def _is_goal(left: str, kind: str) -> bool:
