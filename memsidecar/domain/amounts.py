@@ -68,7 +68,10 @@ _unit("age", 1, "岁")
 
 _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "billion": 1e9, "hundred": 1e2, "dozen": 12.0}
 _SCALE |= {"十": 10, "百": 100, "千": 1000, "万": 1e4, "亿": 1e8}
-_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
 _WORDS = {word: float(i + 1) for i, word in enumerate(_ONES.split())}
 _WORDS |= {
     word: 20.0 + 10 * i for i, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())

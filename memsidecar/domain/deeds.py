@@ -23,7 +23,8 @@ class Deed:
 _OR = re.compile(r"\s(?:n?or|/)\s|或者?")
 # Words that say nothing of what was done; and of a joined verb, what follows says it.
 _VAGUE = stems_of(
-    "any involving related project thing things anything something before really actually ever yet new my use used using kind sort of up down out around over back off through something anything it"
+    """any involving related project thing things anything something before really actually ever yet new my use used
+    using kind sort of up down out around over back off through it"""
 )
 _VERB = re.compile(r"[a-z]+(?:ed|en)\s", re.IGNORECASE)
 

@@ -13,7 +13,9 @@ GOAL = "goal: "
 """Before the attribute of what somebody wants to reach: it is not what is so."""
 GOAL_ZH = "目标："
 
-_ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth|last|next|previous|\d{1,3}(?:st|nd|rd|th)|[a-z]+ #?\d{1,3})\b|第.")
+_ORDINAL = re.compile(
+    r"\b(?:first|second|third|fourth|fifth|last|next|previous|\d{1,3}(?:st|nd|rd|th)|[a-z]+ #?\d{1,3})\b|第."
+)
 _GOAL = re.compile(r"^(?:goal: ?|目标[：:])", re.IGNORECASE)
 # Of dates and times one has many; only a change of one is of the same.
 _POINTS = frozenset(("date", "clock", "weekday"))

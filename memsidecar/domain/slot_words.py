@@ -29,15 +29,16 @@ def stems_of(words: str) -> frozenset[str]:
 
 # Words of statements that do not say what is counted or measured.
 GENERIC = stems_of(
-    """daily weekly monthly yearly annual annually day week month number total amount count growth consistent spent average current currently new now recent recently latest overall rate value level
-    my our already just about around nearly approximately roughly set get got keep make made try trying want need help
-    have add added use using used work working do done go going update updated improve improved improving increase increased
-    increasing reduce reduced reducing decrease decreased change changed reach reached achieve achieved extend extended
-    expand expanded raise raised move moved complete completed completing finish finished first initial main
-    day days week weeks month months year years hour hours minute minutes second seconds january february march april may
-    june july august september october november december ensure sure planning plan trying track manage optimize optimizing
-    implement handle reflect include scheduled schedule manager able think feel wondering kinda lot also good best
-    different per time times project percent
+    """daily weekly monthly yearly annual annually day week month number total amount count growth consistent spent
+    average current currently new now recent recently latest overall rate value level my our already just about
+    around nearly approximately roughly set get got keep make made try trying want need help have add added use
+    using used work working do done go going update updated improve improved improving increase increased
+    increasing reduce reduced reducing decrease decreased change changed reach reached achieve achieved extend
+    extended expand expanded raise raised move moved complete completed completing finish finished first initial
+    main days weeks months year years hour hours minute minutes second seconds january february march april may
+    june july august september october november december ensure sure planning plan track manage optimize
+    optimizing implement handle reflect include scheduled schedule manager able think feel wondering kinda lot
+    also good best different per time times project percent
     现在 目前 已经 我们 我 提高 增加 减少 改到 改 了 的"""
 )
 # Heads that say what is measured; a quantity of another measure is of another slot.

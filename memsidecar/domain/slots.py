@@ -38,8 +38,8 @@ class Slot:
 
     `family` is what an index holds: an attribute's key, `quantity:` with a unit or the stem of what is counted
     (`quantity:%`, `quantity:commit`), `experience`, or what is common to attributes that nobody has listed. `qualifier`
-    tells slots of one family apart: stems of the words that say of what. `value` is the normalised value, `negated` that
-    it is not so; `quantity` and `deed` are what is compared of these two families.
+    tells slots of one family apart: stems of the words that say of what. `value` is the normalised value, `negated`
+    that it is not so; `quantity` and `deed` are what is compared of these two families.
     """
 
     subject: str
@@ -88,9 +88,9 @@ def same_slot(
 ) -> float:
     """How sure it is that the two are about the same thing, 0 to 1; compare with `SAME`. `a` is the older one.
 
-    `changed` says that the words of `b` tell that something is otherwise now (`Manner.CHANGED`, CORRECTED); without it, a
-    quantity must be of nothing that `a` does not name. `similarity` is the cosine of the two statements, where there is
-    one; it moves what the words leave open. `rarity` weighs stems by how often they come.
+    `changed` says that the words of `b` tell that something is otherwise now (`Manner.CHANGED`, CORRECTED); without it,
+    a quantity must be of nothing that `a` does not name. `similarity` is the cosine of the two statements, where there
+    is one; it moves what the words leave open. `rarity` weighs stems by how often they come.
     """
     if a.subject != b.subject or a.family != b.family:
         return 0.0

@@ -87,7 +87,7 @@ def _claim(prose: str, clause: Clause, match: re.Match[str], left: str, right: s
 
 
 def _phrase(left: str, right: str, *, counts: bool) -> str:
-    """What the number is of: what stands before it without the words that lead to it, what was done, what is counted."""
+    """What the number is of: what stands before it less the words that lead to it, what was done, what is counted."""
     link = _LINK.search(left[-24:])
     rest = left[: len(left) - len(link.group())] if link is not None else left
     topic = _PHRASE.search(_TAIL.sub("", rest.strip()))

@@ -64,15 +64,17 @@ _DELTA_AFTER = re.compile(
     re.IGNORECASE,
 )
 # "over 2 weeks" says in what time.
-_PERIOD_BEFORE = re.compile(r"\b(?:over|in|within|after|during|for|since|the|past|last|next|every|each)\s$", re.IGNORECASE)
+_PERIOD_BEFORE = re.compile(
+    r"\b(?:over|in|within|after|during|for|since|the|past|last|next|every|each)\s$", re.IGNORECASE
+)
 _LONG_TIME = re.compile(r"(?:day|week|month|year)s?$", re.IGNORECASE)
 _SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)", re.IGNORECASE)
 _FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
 
 
 def numbers_of(prose: str, start: int, end: int) -> Iterator[tuple[re.Match[str], str, str]]:
-    """The numbers of the clause from `start` to `end` that state an amount: the match, whose last group is its kind, and
-    what stands before and after it in the clause."""
+    """The numbers of the clause from `start` to `end` that state an amount: the match, whose last group is its kind,
+    and what stands before and after it in the clause."""
     if MAY_HAVE.search(prose, start, end) is None or _FORMULA.search(prose, start, end):
         return
     matches = list(islice(_QUANTITY.finditer(prose, start, end), MOST))

@@ -31,11 +31,11 @@ _ADVERBS = frozenset(
     """now recently already currently just only about around nearly almost over roughly approximately really finally
     actually also still even up down back further significantly consistently slightly steadily out
     to at of for from by in on under below above within than as is are was were be been has have had i've i'm
-    improved improves increased decreased reduced extended expanded raised risen grown moved changed shifted pushed postponed
-    rescheduled bumped adjusted revised upgraded lowered shortened delayed climbed jumped doubled boosted cut dropped rose
-    grew fell went gone got brought reached reaches hit hits stands sits totals reflects covers scheduled due planned set booked expected confirmed goal target
-    targets includes averages averaging which that
-    it's it i we and but so new current total""".split()
+    improved improves increased decreased reduced extended expanded raised risen grown moved changed shifted pushed
+    postponed rescheduled bumped adjusted revised upgraded lowered shortened delayed climbed jumped doubled boosted cut
+    dropped rose grew fell went gone got brought reached reaches hit hits stands sits totals reflects covers scheduled
+    due planned set booked expected confirmed goal target targets includes averages averaging which that it's it i we
+    and but so new current total""".split()
 )
 _PLURALS = frozenset("people women men children mentees feet teeth mice data media staff kids".split())
 _NOT_PLURAL = frozenset(
@@ -71,7 +71,7 @@ def _of_count(left: str, right: str, previous: str, before: str, kind: str) -> s
     if counted:
         rate = PER.match(right, right.find(counted) + len(counted))
         # What the number is of counts too, as in "the daily quota of 1,200 calls".
-        named = f"{before} {counted}" if _OF_END.search(left) else f"{_verb(left)} {counted}"
+        named = f"{before} {counted}" if _OF_END.search(left) else f"{_doing(left)} {counted}"
         return named + (rate.group() if rate is not None else "")
     if not before or kind != "count" or _MEASURES.search(left) is None:
         return ""
@@ -92,12 +92,20 @@ _VERB = re.compile(
 )
 
 
-def _verb(left: str) -> str:
-    """What was done with what is counted, so that "read 5 books" is not "bought 5 books"."""
-    found = _VERB.search(left, max(0, len(left) - 40))
-    return found["verb"] if found is not None and found["verb"].lower() not in _ADVERBS else ""
+_HAVING = frozenset("have has had".split())
 
 
+def _doing(left: str) -> str:
+    """What was done with what is counted, so that "read 5 books" is not "bought 5 books"; of "the page has 5 sections",
+    what has them."""
+    found = _VERB.search(left, max(0, len(left) - _VERB_REACH))
+    verb = found["verb"].lower() if found is not None else ""
+    if found is not None and verb in _HAVING:
+        return _before(left[: found.start()])
+    return verb if verb not in _ADVERBS else ""
+
+
+_VERB_REACH = 40
 _OF_END = re.compile(r"\bof (?:about |around |only )?$", re.IGNORECASE)
 _MEASURES = re.compile(
     r"\b(?:is|are|was|were|has|have|reached|hit|to|at|of|now|around|about|only|totals?|stands|sits|up|down|over"

@@ -62,7 +62,8 @@ _MACHINE_END = re.compile(r"(?:[;{}\\]|\)\s*:|\{\s*|=>)\s*$")
 _SENTENCE_END = re.compile(r"[.!?]+(?=[\s\"'”)\]]|$)|[。！？；]+|\n+")
 _BREAK = re.compile(
     r"[,;:](?!\d)(?! \d{4}\b)|[()，：（）、]|\s[-–—]+\s|—"
-    r"|\b(?:but|because|considering|given|since(?= (?:i|we|my|our|it|the|there|this|they|he|she|i['’]ve)\b)|although|though|whereas|while|despite|so|especially|now that"
+    r"|\b(?:but|because|considering|given|since(?= (?:i|we|my|our|it|the|there|this|they|he|she|i['’]ve)\b)"
+    r"|although|though|whereas|while|despite|so|especially|now that"
     r"|(?:the fact|noticed|that means) that"
     r"|after|where|which|who"
     r"|and(?= (?:I|we|my|our|it|now|recently|currently|can|could|how|what|have|has|got|am|is|the number"

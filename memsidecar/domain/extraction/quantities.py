@@ -19,7 +19,8 @@ MAX_CLAIMS = 24
 
 _CHANGED = re.compile(
     r"\bnow\b(?! that)|\bno longer\b|\binstead of\b|\brecent(?:ly)?\b|\bnew\b|\bnewly\b|\bthese days\b|\breached\b"
-    r"|(?:have|has|['’]ve|['’]s) since\b|\bup (?:to|from)\b|\bdown (?:to|from)\b|\bas of (?:now|today)\b|\bjust (?:hit|passed|crossed)\b",
+    r"|(?:have|has|['’]ve|['’]s) since\b|\bup (?:to|from)\b|\bdown (?:to|from)\b|\bas of (?:now|today)\b"
+    r"|\bjust (?:hit|passed|crossed)\b",
     re.IGNORECASE,
 )
 # "increased my practice to" before the number itself.
@@ -42,7 +43,8 @@ _WANTS = re.compile(
 )
 _WANTED = frozenset(
     """reach achieve get keep hit stay increase improve reduce bring lower raise cut finish complete solve save lose run
-    read spend make limit maintain earn gain be have attain ensure decrease drop grow hire secure submit launch""".split()
+    read spend make limit maintain earn gain be have attain ensure decrease drop grow hire secure submit
+    launch""".split()
 )
 _BOUND = re.compile(
     r"\b(?:under|below|less than|at least|at most|within|no more than|maximum of|minimum of|fewer than"
@@ -63,8 +65,8 @@ _PRESUPPOSED = re.compile(
 
 
 def quantity_claims(text: str) -> list[Claim]:
-    """What a turn states a number of, in order: `attribute` says what is counted or measured, `value` the quantity, both
-    as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute beginning with
+    """What a turn states a number of, in order: `attribute` says what is counted or measured, `value` the quantity,
+    both as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute beginning with
     `GOAL`. Takes a quarter of a millisecond for a turn of a chat; reads the first `MAX_CHARS` of a long text."""
     text = text[:MAX_CHARS]
     if MAY_HAVE.search(text) is None and not may_have_chinese(text):
