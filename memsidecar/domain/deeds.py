@@ -29,8 +29,13 @@ _VAGUE = stems_of(
 _VERB = re.compile(r"[a-z]+(?:ed|en)\s", re.IGNORECASE)
 
 
+_ASPECT = re.compile("[过了]|从来?没有?|从未")
+
+
 def deed_of(value: str, statement: str) -> Deed:
     """The deed that an experience's value states: "written any Flask routes"."""
+    # In Chinese the signs of the past stand in the middle: 用过Flask.
+    value, statement = _ASPECT.sub(" ", value), _ASPECT.sub(" ", statement)
     verb, _, rest = value.partition(" ") if " " in value else ("", "", value)
     return Deed(head_of(verb), _named(rest), _choices(rest), _named(statement))
 

@@ -166,11 +166,11 @@ class Linked:
 
 
 def described(link: Link) -> str:
-    sides = (
-        f"{name} {side.turn} [{side.claim.attribute} | {side.claim.value} | {side.claim.manner.name}] {side.claim.statement}"
-        for name, side in (("OLD", link.older), ("NEW", link.newer))
-    )
-    return "\n".join((*sides, f"    {link.sure:.2f} {link.newer.slot.family}"))
+    lines = [f"{link.sure:.2f} {link.newer.slot.family}"]
+    for name, side in (("OLD", link.older), ("NEW", link.newer)):
+        claim = side.claim
+        lines.append(f"{name} {side.turn} [{claim.attribute} | {claim.value} | {claim.manner.name}] {claim.statement}")
+    return "\n    ".join(lines)
 
 
 def report(name: str, linked: dict[str, Linked], questions: list[dict[str, Any]], turns: int) -> None:
@@ -196,8 +196,8 @@ def report(name: str, linked: dict[str, Linked], questions: list[dict[str, Any]]
         asked = [q for q in others if {link.older.turn for link in about(linked, q)} & {*q["evidence"]}]
         wrong = [q for q in asked if ({link.older.turn for link in about(linked, q)} - due) & {*q["evidence"]}]
         print(
-            f"  other questions with a superseded gold turn {len(every)} of {len(others)}; about what changed {len(asked)},",
-            f"of them not stale by the data set {len(wrong)}",
+            f"  other questions with a superseded gold turn {len(every)} of {len(others)};",
+            f"about what changed {len(asked)}, of them not stale by the data set {len(wrong)}",
         )
 
 
@@ -239,7 +239,10 @@ async def recalled(path: Path, cache: Path) -> dict[str, list[str]]:
 def measured(
     order: Order, ranked: dict[str, list[str]], linked: dict[str, Linked], questions: list[dict[str, Any]]
 ) -> str:
-    ndcg, right, false, edges = [], [], [], []
+    ndcg: list[float] = []
+    right: list[float] = []
+    false: list[float] = []
+    edges: list[float] = []
     for question in questions:
         answer = [*ranked[question["id"]]]
         links = about(linked, question)

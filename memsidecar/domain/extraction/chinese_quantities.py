@@ -65,6 +65,9 @@ def chinese_quantities(prose: str, clause: Clause) -> Iterator[Claim]:
 
 
 def _claim(prose: str, clause: Clause, match: re.Match[str], left: str, right: str) -> Claim | None:
+    # 一个 is an article more often than a number.
+    if match.group()[0] == "一" and match["count"]:
+        return None
     if _HAS_HAN.search(left) is None or right.startswith(("到", "至", "-", "~", "之")):
         return None
     who = _SUBJECT.match(left)

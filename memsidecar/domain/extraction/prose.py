@@ -54,7 +54,7 @@ _ASIDE = re.compile(
 )
 # A line that a machine wrote or reads, not a person: code, a log, a quotation, a table.
 _MACHINE_LINE = re.compile(
-    r"\s*(?:>|\||[#@]?\w+\s*[=:]\s*[\"'\[{(]|\d{4}-\d\d-\d\d[T ]\d\d:|Traceback|File |at [\w.$]+\(|(?:def|class"
+    r"\s*(?:>|(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b|\||[#@]?\w+\s*[=:]\s*[\"'\[{(]|\d{4}-\d\d-\d\d[T ]\d\d:|Traceback|File |at [\w.$]+\(|(?:def|class"
     r"|import|from|return|"
     r"const|let|var|public|private|void|int|elif|else:|for \(|if \(|#include|<|\$ |git |npm |pip ))"
 )
@@ -92,7 +92,7 @@ _ASKS = re.compile(
     r"|generate|make|explain|show|tell|help|let|provide|suggest|recommend|solve|convert|rewrite|summari[sz]e"
     r"|design|draft|"
     r"add|act|imagine|draw|describe|translate|i(?:['’]d| would) like you to|i want you to|i need you to)\b"
-    r"|请|帮我|能不能|可以|怎么|如何|什么|为什么|是否|多少|哪",
+    r"|请|帮我|给我|写[一个篇段首]|列出?|推荐|生成|翻译|能不能|可以|怎么|如何|什么|为什么|是否|多少|哪",
     re.IGNORECASE,
 )
 _SUPPOSES = re.compile(
@@ -100,11 +100,11 @@ _SUPPOSES = re.compile(
     r"|let['’]s say|"
     r"what if|unless|in case|for example|for instance|e\.g|such as|like (?:a|an|if|when)\b|example"
     r"|hypothetically|would)\b"
-    r"|如果|假如|假设|要是|比如|例如|万一",
+    r"|.{0,4}(?:如果|假如|假设|要是|比如|例如|万一|想象|听说|据说|梦见|梦到|假装|才怪)",
     re.IGNORECASE,
 )
 _SUPPOSES_LATER = re.compile(
-    r"\b(?:if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between"
+    r"\b(?:i wish|i dream|i pretend|rumou?r|had i|were i|when i was (?:a|little|young)|if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between"
     r"|choose between|whether)\b",
     re.IGNORECASE,
 )
@@ -130,8 +130,6 @@ def prose_of(text: str) -> str:
     if "```" in text or "~~~" in text:
         text = _without_fences(text)
     text = _ASIDE.sub(_blank, text)
-    if "\n" not in text:
-        return text
     return "\n".join(" " * len(line) if _is_machines(line) else line for line in text.split("\n"))
 
 

@@ -66,8 +66,8 @@ _PRESUPPOSED = re.compile(
 
 def quantity_claims(text: str) -> list[Claim]:
     """What a turn states a number of, in order: `attribute` says what is counted or measured, `value` the quantity,
-    both as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute beginning with
-    `GOAL`. Takes a quarter of a millisecond for a turn of a chat; reads the first `MAX_CHARS` of a long text."""
+    both as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute that begins
+    with `GOAL`. Takes a quarter of a millisecond for a turn of a chat; reads the first `MAX_CHARS` of a long text."""
     text = text[:MAX_CHARS]
     if MAY_HAVE.search(text) is None and not may_have_chinese(text):
         return []
