@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memsidecar.domain import slots
 from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.conflict import Rule
 from memsidecar.domain.conflicts.chain import never_true
@@ -81,7 +82,7 @@ def _json_key(value: str) -> str:
 
 
 def same_slot(one: Slot, other: Slot) -> bool:
-    return one == other
+    return slots.same_slot(one, other) >= slots.SAME
 
 
 def rule_between(one: Stance, other: Stance, single: bool) -> Rule | None:
