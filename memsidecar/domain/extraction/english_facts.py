@@ -16,7 +16,7 @@ Rule = Callable[[Reading, Head], None]
 _CAPITAL = re.compile(r"[A-ZÀ-Ý]")
 _TO = re.compile(r"\s+(?:(?:back|out|over|here|away|house|in)\s+)?(?:to|into)\s+")
 _FROM_TO = re.compile(r"\s+(?:(?:back|out|over|here)\s+)?from\s+[^,.]{2,40}?\s+to\s+")
-_IN = re.compile(r"\s+(?:(?:here|now|currently|alone|together|full-time|right)\s+)*(?:in|at|near|outside(?:\sof)?|close\sto)\s+")
+_IN = re.compile(r"\s+(?:(?:here|now|currently|alone|together|full-time|right)\s+)*(?:in|at|near|out\sof|outside(?:\sof)?|close\sto)\s+")
 _AS = re.compile(r",?\s+as\s+(?:a|an|the|their)?\s*")
 _ARTICLE = re.compile(r"(?:an?|the)\s")
 _NEW_JOB = re.compile(r"\s+(?:(?:my|a)\s+)?(?:new\s+)?(?:job|position|role|gig|work|working|career)\s+(?:at|with|for)\s+")
@@ -181,6 +181,8 @@ def new_job(reading: Reading, head: Head) -> None:
     """Of "started", "got", "landed", "accepted", "lost", "quit", "left", "switched"."""
     if head.modal or head.negated:
         return
+    if head.verb in ("start", "starting") and "new" not in reading.text[head.after : head.end]:
+        return
     leaves = head.verb in ("quit", "left", "lost", "resigned")
     find_time(reading, head)
     if head.verb == "resigned":
@@ -198,6 +200,93 @@ def new_job(reading: Reading, head: Head) -> None:
     found = _JOB_AS.match(reading.text, head.after, head.end)
     if found is not None and (what := value(reading, found.end(), head)) is not None and trade(reading.text[what.start : what.end]):
         reading.add("job", what, subject=head.subject, negated=leaves, manner=Manner.CHANGED, since=True)
+
+
+_FROM_JOB = re.compile(r"\s+(?:off\s+)?(?:from|by)\s+(?:my\s+(?:job|position|role)\s+(?:at|with)\s+)?(?=(?:the\s)?[A-Z])")
+
+
+def dismissed(reading: Reading, head: Head) -> None:
+    """Of "laid off from", "fired from", after "was" or "got"."""
+    found = _FROM_JOB.match(reading.text, head.after, head.end)
+    if found is None or head.modal or head.negated:
+        return
+    find_time(reading, head)
+    if (whom := value(reading, found.end(), head)) is not None:
+        reading.add("employer", whom, subject=head.subject, negated=True, manner=Manner.CHANGED, since=True, entity_type="organisation")
+
+
+def speaks_fluently(reading: Reading, head: Head) -> None:
+    """Of "fluent in"."""
+    if reading.text.startswith(" in ", head.after) and not head.modal:
+        head.after += len(" in")
+        speaks(reading, head)
+
+
+def dates_somebody(reading: Reading, head: Head) -> None:
+    """Of "dating"."""
+    found = _DATING.match(reading.text, head.after, head.end)
+    if found is not None and not head.negated and not head.modal and not head.subject:
+        reading.add("partner", Span(*found.span("name")), manner=head.manner, entity_type="person")
+
+
+_DATING = re.compile(r"\s+(?:an?\s[a-z ]{2,20}\s(?:named|called)\s|someone\s(?:named|called)\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:for|since|now|and)\b)")
+_PLAYS = re.compile(
+    r"\s+(?:the\s+)?(?P<what>violin|guitar|piano|drums|bass|cello|flute|saxophone|trumpet|ukulele|clarinet|harp|keyboard|chess|tennis|soccer|football|basketball|volleyball|golf|hockey"
+    r"|badminton|baseball|cricket|rugby|squash|table\stennis|ping\spong|poker|dungeons\sand\sdragons|d&d)\b",
+    re.IGNORECASE,
+)
+
+
+def plays(reading: Reading, head: Head) -> None:
+    """Of "play": instruments and sports."""
+    found = _PLAYS.match(reading.text, head.after, head.end)
+    if found is not None and not head.modal and not head.subject and not head.past and not head.be:
+        manner = Manner.CHANGED if head.used else head.manner
+        polarity = -0.4 if head.used or head.negated else 0.6
+        reading.add("hobby", Span(*found.span("what")), polarity=polarity, manner=manner)
+
+
+_RUNS = re.compile(r"\s+(?:an?|my\sown|our\sown)\s+(?P<what>(?:[a-z-]+\s){0,3}(?:bakery|shop|store|restaurant|business|company|startup|cafe|café|studio|agency|farm|blog|podcast|channel|newsletter|salon|gym|clinic|bar))\b")
+
+
+def runs(reading: Reading, head: Head) -> None:
+    """Of "run" and "drive": a business, a car."""
+    found = _RUNS.match(reading.text, head.after, head.end) if head.verb == "run" else _DRIVES.match(reading.text, head.after, head.end)
+    if found is not None and not head.modal and not head.subject and not head.past and not head.negated:
+        gone = head.used
+        reading.add("owns", Span(*found.span("what")), negated=gone, manner=Manner.CHANGED if gone else head.manner)
+
+
+_DRIVES = re.compile(r"\s+(?:an?\s+)(?P<what>(?:(?:\d{4}|red|blue|white|black|old|used|new|silver|grey|gray|green)\s)*[A-Z][\w-]+(?:\s[A-Z0-9][\w-]*)?)")
+_WEIGHS = re.compile(r"\s+(?:about\s|around\s)?(?P<what>\d{2,3}(?:\.\d+)?\s?(?:kg|kilos?|kilograms|pounds|lbs?|stone))\b")
+
+
+def weighs(reading: Reading, head: Head) -> None:
+    """Of "weigh"."""
+    found = _WEIGHS.match(reading.text, head.after, head.end)
+    if found is not None and not head.modal and not head.used:
+        reading.add("weight", Span(*found.span("what")), subject=head.subject, manner=head.manner)
+
+
+_WITH_SOMEBODY = re.compile(r"\s+up\swith\s(?:my\s(?:boyfriend|girlfriend|partner|fianc[eé]e?),?\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:last|in|yesterday|recently|after|and)\b)")
+
+
+def broke(reading: Reading, head: Head) -> None:
+    """Of "broke up with"."""
+    found = _WITH_SOMEBODY.match(reading.text, head.after, head.end)
+    if found is not None and not head.modal and not head.negated and not head.subject:
+        find_time(reading, head)
+        reading.add("partner", Span(*found.span("name")), negated=True, manner=Manner.CHANGED, since=True, entity_type="person")
+
+
+def died(reading: Reading, head: Head) -> None:
+    """Of a pet that "died" or "passed away"."""
+    if head.relation == "pet" and not head.negated and not head.modal and head.relation_span is not None:
+        find_time(reading, head)
+        span = head.name or trimmed(reading.text, head.relation_span.start, head.relation_span.end)
+        if span is not None:
+            reading.claims[:] = [claim for claim in reading.claims if claim.span != Span(reading.start, reading.end)]
+            reading.add("pet", span, negated=True, manner=Manner.CHANGED, since=True)
 
 
 def promoted(reading: Reading, head: Head) -> None:
@@ -242,11 +331,20 @@ def majors(reading: Reading, head: Head) -> None:
 
 
 def graduated(reading: Reading, head: Head) -> None:
-    found = re.compile(r"\s+(?:from|at)\s+(?=(?:the\s)?[A-Z])").match(reading.text, head.after, head.end)
+    found = _GRADUATED.match(reading.text, head.after, head.end)
     if found is not None and not head.negated and not head.modal:
         find_time(reading, head)
         if (where := value(reading, found.end(), head)) is not None:
             reading.add("education", where, subject=head.subject, manner=head.manner, entity_type="organisation")
+
+
+_GRADUATED = re.compile(
+    r"\s+(?:from|at)\s+(?=(?:the\s)?[A-Z])|\s+with\s+(?=an?\s(?:[A-Za-z']+\s){0,2}(?:degree|diploma|PhD|MBA|BA|BSc|MSc)\b)"
+)
+_ALLERGY = re.compile(
+    r"\s+(?:an?\s+)?(?:(?:severe|bad|mild|serious|strong|life-threatening|slight)\s+)?(?:(?P<to>[a-z][a-z-]*(?:\s(?:and|or|&)\s[a-z-]+|\s[a-z-]+)?)\s+)?allerg(?:y|ies)"
+    r"(?:\s+to\s+(?P<of>[a-z][^.;]{1,60}))?"
+)
 
 
 def has(reading: Reading, head: Head) -> None:
@@ -254,6 +352,13 @@ def has(reading: Reading, head: Head) -> None:
     if head.modal or head.past:
         return
     text = reading.text
+    if allergy := _ALLERGY.match(text, head.after, head.end):
+        group = "of" if allergy.group("of") else "to"
+        if allergy.group(group) and allergy.group(group) not in ("any", "food", "no", "many", "seasonal"):
+            span = trimmed(text, allergy.start(group), cut(text, allergy.start(group), allergy.end(group), commas=False))
+            for part in items(text, span) if span is not None else ():
+                reading.add("allergic_to", part, subject=head.subject, negated=head.negated, manner=head.manner)
+        return
     end = cut(text, head.after, head.end)
     found = re.compile(
         r"\s+(?:got\s+)?(?P<many>an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}|no|my\sown|some|several|bad|severe|chronic|mild|type)\s+(?P<noun>[^,.;:!?]{2,60})"
@@ -298,7 +403,7 @@ def owns(reading: Reading, head: Head) -> None:
         return
     find_time(reading, head)
     what = value(reading, head.after, head)
-    if what is None or not re.compile(r"\s+(?:an?|my|our|two|three|\d+|some|the)\s").match(reading.text, head.after, head.end):
+    if what is None or not re.compile(r"\s+(?:an?|two|three|\d+|our\sfirst|my\sfirst|(?:my|our|the)(?=\s[a-z-]+\s*$)|my\s(?:old|car|house|bike))\s?").match(reading.text, head.after, head.end):
         return
     parts = re.findall(r"[a-z]+(?:-[a-z]+)*", reading.text[what.start : what.end].lower())
     if not parts or len(parts) > 6 or re.search(r"\b(?:lot|bit|few|ticket|tickets|some)\b", " ".join(parts)):
@@ -320,7 +425,7 @@ def speaks(reading: Reading, head: Head) -> None:
     span = value(reading, head.after, head, commas=False)
     if span is None:
         return
-    for part in items(reading.text, span):
+    for part in items(reading.text, span, loose=True):
         written = re.sub(r"^(?:a\s(?:little|bit\sof)|some|little|bit\sof|fluent|basic|conversational|broken|fluently)\s", "", reading.text[part.start : part.end])
         name = written.split()[0].strip(",.") if written.split() else ""
         if name.lower() in words.LANGUAGES:
@@ -354,12 +459,12 @@ def switched(reading: Reading, head: Head) -> None:
     if found is not None:
         if (new := value(reading, found.end(), head)) is not None:
             what = found.group("what")
-            attribute = {"major": "studies", "job": "job", "name": "name", "diet": "diet"}.get(what)
+            attribute = words.MINE.get(what)
             if attribute == "job" and not trade(text[new.start : new.end]):
                 return
             reading.add(attribute or f"uses:{what}", new, manner=Manner.CHANGED, since=True)
         return
-    found = re.compile(r"\s+(?:over\s+)?(?:from\s+[^,.]{2,40}?\s+)?to\s+(?=(?:an?\s)?[A-Z])").match(text, head.after, head.end)
+    found = re.compile(r"\s+(?:over\s+)?(?:from\s+[^,.]{2,40}?\s+)?to\s+(?=(?:an?\s)?i?[A-Z])").match(text, head.after, head.end)
     if found is not None and (new := value(reading, found.end(), head)) is not None:
         reading.add("uses", new, manner=Manner.CHANGED, since=True)
 
@@ -394,8 +499,16 @@ FACTS: dict[str, Rule] = {
     **dict.fromkeys(("grew", "raised"), grew),
     "born": born,
     **dict.fromkeys(("work", "works", "working", "worked"), works),
-    **dict.fromkeys(("started", "landed", "accepted", "quit", "left", "lost", "resigned", "took"), new_job),
+    **dict.fromkeys(("start", "starting", "started", "landed", "accepted", "quit", "left", "lost", "resigned", "took"), new_job),
     "promoted": promoted,
+    **dict.fromkeys(("laid", "fired"), dismissed),
+    "fluent": speaks_fluently,
+    "dating": dates_somebody,
+    "play": plays,
+    **dict.fromkeys(("run", "drive"), runs),
+    **dict.fromkeys(("weigh", "weighs"), weighs),
+    "broke": broke,
+    **dict.fromkeys(("died", "passed"), died),
     "retired": retired,
     **dict.fromkeys(("study", "studies", "studying", "studied"), studies),
     **dict.fromkeys(("major", "majoring", "majored"), majors),

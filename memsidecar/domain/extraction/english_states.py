@@ -17,11 +17,14 @@ _ONLY_NAME = re.compile(rf"\s+(?P<name>{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)")
 _IS_NAME = re.compile(
     rf"\s+(?:(?:is|are|was|'s)\s+)?(?:called|named)\s+(?P<called>{_NAME})|\s*(?:is|'s)\s+(?P<is>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.\s)?{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)"
 )
-_AGE = re.compile(r"\s*(?P<age>\d{1,3})(?:[\s-]years?[\s-]old|[\s-]y/?o\b)?(?=\s*$|\s*[,.!)]|\s+(?:and|but|now|last|this|today|in|years|on)\b)(?:\syears?\sold)?")
+_AGE = re.compile(r"\s*(?P<age>\d{1,3})(?:[\s-]years?[\s-]old|[\s-]y/?o\b)?(?=\s*$|\s*[,.!)]|\s+(?:and|but|now|last|this|today|in|years|on|not)\b)(?:\syears?\sold)?")
 _NOT_AGE = re.compile(r"\s*\d{1,3}\s*(?:%|percent|minutes|hours|days|weeks|months|km|miles|points|steps|pages|years\s(?:into|in|away|behind|of|sober|clean))", re.IGNORECASE)
 _HEIGHT = re.compile(r"\s*(?P<height>\d(?:\.\d+)?\s?m|\d{3}\s?cm|\d'\s?\d{1,2}\"?|\d\s?(?:feet|foot|ft)(?:\s\d{1,2}(?:\sinches)?)?)\s+tall\b")
 _ARTICLE = re.compile(r"\s*(?:an?|the)\s+")
 _NOUN_END = re.compile(r"\s(?:at|in|from|for|with|who|that|which|working|living|based|and|by|of|on|specializing|specialising|trying|looking|studying|here|now|currently)\b")
+_YEAR_OLD = re.compile(r"(?P<age>\d{1,3})[- ]year[- ]old\s*")
+_APPOSED = re.compile(r",\s+an?\s+")
+_BASED = re.compile(r"\b(?:based|living|residing)\s+in\s+(?=[A-Z])")
 _FROM = re.compile(r"\bfrom\s+(?=[A-Z])")
 _EMPLOYER = re.compile(r"\s(?:at|for|with)\s+(?=[A-Z])")
 _ALLERGIC = re.compile(r"\s+to\s+")
@@ -29,7 +32,7 @@ _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
 _ENGAGED = re.compile(r"\s+to\s+(?:my\s+[a-z]+,?\s+)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s+(?:and|since|for|in|last)\b)")
 _ZONE = re.compile(r"\s*(?:in|on)\s+(?:the\s+)?(?P<zone>[A-Z][A-Za-z/_+:\-0-9]{1,30}(?:\s[A-Z][a-z]+)?)\s+time(?:\s?zone)?\b|\s*in\s+(?P<utc>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?)")
 _NOT_AFTER_BE = frozenset("sure sorry back done ready late sick tired fine good ok okay happy glad afraid here there home".split())
-_PLAIN_END = re.compile(r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these|based|last|this|again|currently|yet)\b)")
+_PLAIN_END = re.compile(r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these|based|last|this|again|currently|yet|any)\b)")
 _STATUS_IS_OTHER = re.compile(r"\s+(?:in|by|with|from|parent|mom|mum|dad|mother|father|file|page|point)\b")
 _DIET_NOUN = re.compile(r"\s*(?:an?\s+)?(?:strict\s+|mostly\s+|recently\s+|proud\s+|lifelong\s+|total\s+|committed\s+)?(?P<diet>[a-z]+(?:-[a-z]+)?)")
 _DIET = re.compile(r"\s+(?:an?\s+|my\s+)?(?:very\s+)?(?:strict\s+|strictly\s+)?(?P<diet>[a-z-]+(?:[,\s]+(?:and\s+)?[a-z]+-free){0,3})\s+(?:diet|lifestyle)\b", re.IGNORECASE)
@@ -174,6 +177,10 @@ def _noun(reading: Reading, head: Head, at: int) -> None:
     noun = trimmed(text, at, stop.start() if stop else end)
     if noun is None:
         return
+    if aged := _YEAR_OLD.match(text, noun.start, noun.end):
+        if not head.negated and not head.plural:
+            reading.add("age", Span(*aged.span("age")), subject=head.subject, manner=head.manner)
+        noun = Span(aged.end(), noun.end) if aged.end() < noun.end else noun
     parts = re.findall(r"[a-z]+(?:-[a-z]+)*", text[noun.start : noun.end].lower())
     if not parts or len(parts) > 6:
         return
@@ -229,6 +236,13 @@ def _introduces(reading: Reading, head: Head) -> None:
     if not re.match(r"\W*(?:(?:hi|hey|hello|good\s\w+|so|well|greetings|welcome)\b[^.!?]{0,40}[.!?,]?\s*)*$", text[: head.start], re.IGNORECASE):
         return
     reading.add("name", Span(*found.span("name")), manner=head.manner, entity_type="person")
+    # "I'm Craig, a developer from Leeds"
+    if apposed := _APPOSED.match(text, found.end(), head.end):
+        _noun(reading, head, apposed.end())
+    if based := _BASED.search(text, found.end(), head.end):
+        where = place(reading, based.end(), head)
+        if where is not None:
+            reading.add("lives_in", where, entity_type="place")
 
 
 def relates(reading: Reading, head: Head) -> None:
