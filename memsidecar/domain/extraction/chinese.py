@@ -36,6 +36,8 @@ def _read(reading: Reading, before: Subject | None) -> Subject | None:
     if dated(reading):
         return before
     subject = subject_of(reading.text, reading.start, reading.end, before)
+    if subject is not None and not subject.own:
+        reading.start = subject.start
     if subject is None or introduces_relation(reading, subject):
         return subject
     known = len(reading.claims)

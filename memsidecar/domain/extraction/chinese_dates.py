@@ -22,8 +22,8 @@ _DATE = re.compile(rf"(?P<of>[^，。！？\s是的在了]{{0,8}}?(?:{words.EVEN
 _BEST = re.compile(
     r"(?:我的)?(?P<of>[^，。！？\s的]{1,10}?)的?(?:成绩|最好成绩|最佳成绩|个人最好|纪录|记录|PB)(?P<now>现在|已经|目前|提高到|提升到|刷新到)?了?(?:是|为|到)?\s*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+分\d*秒?|\d+小时\d*分?(?:\d+秒)?|\d+秒\d*)"
 )
-_CHANGED_TO = re.compile(r"(?:我的?)?(?P<of>[^，。！？\s]{1,8}?)(?:已经|刚刚?|最近|也)?(?:换成|换了|改用|换为)了?(?P<what>[^，。！？\s]{1,16})(?=\s*(?:$|[，。！!,]))")
-_PLAN = re.compile(r"(?:打算|计划|准备|决定|预计)(?!是|书|表|好了|中)(?P<what>[^，。！？]{2,40})")
+_CHANGED_TO = re.compile(r"(?:我的?)?(?:把(?:我的)?)?(?P<of>[^，。！？\s把]{1,8}?)(?:已经|刚刚?|最近|也)?(?:换成|换了|换到|改用|换为)了?(?P<what>[^，。！？\s]{1,16})(?=\s*(?:$|[，。！!,]))")
+_PLAN = re.compile(r"(?:打算|计划|准备|决定|预计)(?!是|书|表|好了|中|睡觉|休息|吃饭|出门)(?P<what>[^，。！？]{2,40})")
 _GOING = re.compile(rf"(?P<time>{CHINESE_TIME})(?:就|我)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{{0,30}})")
 _GOAL = re.compile(r"的?(?:目标|梦想|愿望|理想)(?:是|就是)(?P<what>[^，。！？]{2,40})")
 _WANTS = re.compile(r"(?:很|一直|特别)?想(?P<what>(?:学(?!习一下)|成为|考|当(?!面)|开一家|开个|买[一房车]|减肥|环游|移民|创业)[^，。！？]{1,30})")
@@ -51,7 +51,8 @@ def dated(reading: Reading) -> bool:
         reading.add(f"personal_best:{qualifier_of(found.group('of'))}", Span(*found.span("value")), manner=changed)
     elif (found := _CHANGED_TO.match(text, at, end)) and text[reading.start : at].find("我") != -1 and not re.search(r"[他她你说]", found.group("of")):
         if (span := han_trimmed(text, *found.span("what"))) is not None:
-            reading.add(f"uses:{qualifier_of(found.group('of').removesuffix('从'))}", span, manner=Manner.CHANGED)
+            of = qualifier_of(found.group("of"))
+            reading.add("uses" if of.startswith("从") else f"uses:{of}", span, manner=Manner.CHANGED)
     else:
         return False
     return True

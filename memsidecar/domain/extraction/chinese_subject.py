@@ -16,7 +16,7 @@ from memsidecar.domain.text import HAN
 _LONGEST_CLAUSE = 120
 _BORDER = re.compile(r"(?:[，,；;：:（）()]|(?<=[^\W\da-zA-Z])\s+(?=[^\W\da-zA-Z]))+(?:(?:而且|并且|但是?|不过|然后|所以|因为|另外|同时|还有|以及|可是|只是|毕竟)(?=我|现在|也))?|(?<=[^\s，])(?=(?:但是?|不过|而且|因为|所以)我)")
 _ASKS = re.compile(
-    r"吗|呢\s*$|什么|哪[里儿个家些种位天年]?|谁|多少|几[个点岁次]|怎么|怎样|为何|如何|是不是|有没有|对不对|能不能|可不可以|该不该|要不要|会不会|好不好|[喜不]不喜欢|还是(?!会|要|很|不|得|挺|比较|更)|啥|来着|多大|是否|咋"
+    r"吗|呢\s*$|什么|哪[里儿个家些种位天年]?|谁|多少|几[个点岁次]|怎么|怎样|为何|如何|是不是|有没有|(?<!不)对不对|能不能|可不可以|该不该|要不要|会不会|好不好|[喜不]不喜欢|还是(?!会|要|很|不|得|挺|比较|更)|啥|来着|多大|是否|咋"
 )
 _TAG = re.compile(r"^(?:对吧|是吧|对吗|是吗|对不对|没错吧|对么|对不)\W*$")
 _LEAD = re.compile(
@@ -57,6 +57,8 @@ class Subject:
     was: bool = False
     """It says how it was: 以前, 曾经."""
     manner: Manner = Manner.STATED
+    start: int = 0
+    """Where the clause begins in which the subject is written."""
     own: bool = True
     """The subject is written in this clause, not in one before it."""
 
@@ -101,7 +103,7 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
             return None
         return replace(before, at=first, end=end, was=was, manner=manner, own=False, name=None)
     if found.group("self") is not None:
-        return _with_predicate(text, Subject("", found.end(), end, was=was, manner=manner))
+        return _with_predicate(text, Subject("", found.end(), end, was=was, manner=manner, start=start))
     name = Span(*found.span("name")) if found.group("name") else None
     stop = found.end()
     if name is not None:
@@ -109,7 +111,7 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
         stop = name.end if name is not None else found.end("relation")
     whose = text[name.start : name.end] if name is not None else found.group("own")
     relation = RELATIONS[found.group("relation")]
-    return _with_predicate(text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner))
+    return _with_predicate(text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner, start))
 
 
 def _surely_named(text: str, name: Span, end: int) -> Span | None:

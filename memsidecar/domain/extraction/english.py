@@ -9,7 +9,7 @@ from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_dates as dates
 from memsidecar.domain.extraction.english_clauses import RELATIVE, Head, clauses, head_of
 from memsidecar.domain.extraction.english_facts import FACTS, trade
-from memsidecar.domain.extraction.english_likes import LIKES, answer_style, fancies, has_feeling
+from memsidecar.domain.extraction.english_likes import LIKES, answer_style, fancies, has_feeling, stopped
 from memsidecar.domain.extraction.english_states import became, follows, got, is_something, relates, turned
 from memsidecar.domain.extraction.english_words import LANGUAGES, RELATIONS
 from memsidecar.domain.extraction.reading import Reading
@@ -29,22 +29,8 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
     before: Head | None = None
     for clause_start, clause_end in clauses(text, start, end, asked=asked):
         reading.start, reading.end, reading.time = clause_start, clause_end, None
-        if dates.dated(reading):
-            before = None
-            continue
-        if trade_of := _AS_A.match(text, clause_start, clause_end):
-            _as_a(reading, trade_of)
-            before = None
-            continue
-        head = head_of(text, clause_start, clause_end, before)
-        if head is None:
-            before = None
-            continue
-        if not head.owned:
-            reading.start = head.start
-        before = head
         known = len(reading.claims)
-        _read(reading, head)
+        before = _read_clause(reading, clause_start, clause_end, before)
         if _CONTRASTS.match(text, clause_end, end):
             # "Bergen, not Oslo" takes Oslo back.
             reading.claims[known:] = [
@@ -52,6 +38,21 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
             ]
     if not asked and "y " in text[start:end]:
         _relatives(reading, start, end)
+
+
+def _read_clause(reading: Reading, start: int, end: int, before: Head | None) -> Head | None:
+    """Reads one; gives what the next one may go on with."""
+    if dates.dated(reading):
+        return None
+    if trade_of := _AS_A.match(reading.text, start, end):
+        _as_a(reading, trade_of)
+        return None
+    head = head_of(reading.text, start, end, before)
+    if head is not None:
+        if not head.owned:
+            reading.start = head.start
+        _read(reading, head)
+    return head
 
 
 def _relatives(reading: Reading, start: int, end: int) -> None:
@@ -105,5 +106,7 @@ def _read(reading: Reading, head: Head) -> None:
         dates.plans(reading, head)
     if len(reading.claims) == before and (rule := FACTS.get(verb)):
         rule(reading, head)
+    if len(reading.claims) == before and verb == "quit":
+        stopped(reading, head)
     if len(reading.claims) == before and not dates.regularly(reading, head):
         dates.happened(reading, head)

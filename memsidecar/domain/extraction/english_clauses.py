@@ -39,7 +39,7 @@ _TAG = re.compile(
     r"(?:right|correct|yeah|yes|no|huh|eh|ok|okay|true|isn't|don't\s(?:i|we)|aren't|am\si\snot|do\si|am\si|is\sthat|which\s(?:was|is|one)|remember|or\s(?:not|what)|didn't\si)\b",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
+LEAD = re.compile(
     r"(?:(?:and|but|so|also|plus|well|oh|ah|hi|hey|hello|yes|yeah|yep|sure|ok|okay|no|nope|wait|hm+|actually|btw|by\sthe\sway|fyi|honestly|personally|frankly|anyway|though"
     r"|although|because|since|while|however|correction|sorry|oops|turns\sout(?:\sthat)?|it\sturns\sout(?:\sthat)?|scratch\sthat|i\swas\s(?:wrong|mistaken)|now|currently|nowadays|these\sdays|right\snow|at\sthe\smoment|lately|recently|as\sof\snow|today"
     r"|sadly|luckily|fortunately|unfortunately|in\sfact|to\sbe\shonest|tbh|for\scontext|for\sthe\srecord|as\syou\sknow|of\scourse|thanks|thank\syou|great|wow|good\smorning"
@@ -47,7 +47,7 @@ _LEAD = re.compile(
     r"|remember(?:\sthat)?|you\sshould\sknow(?:\sthat)?|just\sso\syou\sknow|first|second|finally|then|also)\b[\s,!.:-]*){1,8}",
     re.IGNORECASE,
 )
-_CORRECTS = re.compile(
+CORRECTS = re.compile(
     r"\b(?:actually|no|nope|wait|correction|sorry|oops|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect|turns\sout|scratch\sthat|i\swas\s(?:wrong|mistaken))\b", re.IGNORECASE
 )
 _CHANGES = re.compile(r"\b(?:now|nowadays|as\sof\snow)\b", re.IGNORECASE)
@@ -130,7 +130,7 @@ def clauses(text: str, start: int, end: int, *, asked: bool) -> Iterator[tuple[i
     for a, b in parts:
         a = first_of if first_of is not None else a
         # "Actually," and "In 2019," belong to what comes after them.
-        if _LEAD.fullmatch(text, a, b) or _is_time(text, a, b):
+        if LEAD.fullmatch(text, a, b) or _is_time(text, a, b):
             first_of = a
             continue
         first_of = None
@@ -168,9 +168,9 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
     """
     head = Head(start, end)
     at = start
-    if lead := _LEAD.match(text, start, end):
+    if lead := LEAD.match(text, start, end):
         at = lead.end()
-        if _CORRECTS.search(lead.group()):
+        if CORRECTS.search(lead.group()):
             head.manner = Manner.CORRECTED
         elif _CHANGES.search(lead.group()):
             head.manner = Manner.CHANGED

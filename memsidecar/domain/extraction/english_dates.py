@@ -7,14 +7,12 @@ import re
 from memsidecar.domain.attributes import qualifier_of
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
-from memsidecar.domain.extraction.english_clauses import Head
+from memsidecar.domain.extraction.english_clauses import CORRECTS, LEAD, Head
 from memsidecar.domain.extraction.english_facts import find_time, place, trade, value
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import english_time
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
-_LEAD = re.compile(r"(?:(?:and|but|so|also|well|oh|no|wait|actually|sorry|correction|update|fyi|btw|now|then|yes|hey|hi)\b[\s,:!.-]*){1,6}", re.IGNORECASE)
-_CORRECTS = re.compile(r"\b(?:no|wait|actually|sorry|correction)\b", re.IGNORECASE)
 _OWNER = r"(?:my|our|the|this)\s+"
 _TO_DATE = r"(?:(?:has|have|had)\s(?:now\s)?(?:been\s)?|is\s(?:now\s)?|was\s|got\s|now\s|just\s)*(?:moved|postponed|rescheduled|pushed|changed|delayed|extended|shifted|brought)(?:\s(?:up|back|forward|out))?(?:\sagain)?\s(?:from\s[^,.]{2,30}?\s)?(?:to|until|till|for)\s+"
 _IS_DATE = r"(?:is|are|will\sbe|'s)\s(?P<now>now\s|still\s|currently\s)?(?:scheduled\s|set\s|planned\s|booked\s|due\s|coming\sup\s)?(?:(?:on|at|for|by|in|until|to)\s)?"
@@ -82,9 +80,9 @@ def dated(reading: Reading) -> bool:
     """What needs no "I": deadlines, dates, best times, favourites, "my X is Y". Whether a rule has read the clause."""
     text, at, end = reading.text, reading.start, reading.end
     manner = Manner.STATED
-    if lead := _LEAD.match(text, at, end):
+    if lead := LEAD.match(text, at, end):
         at = lead.end()
-        manner = Manner.CORRECTED if _CORRECTS.search(lead.group()) else manner
+        manner = Manner.CORRECTED if CORRECTS.search(lead.group()) else manner
     return (
         _best(reading, at, end)
         or _deadline(reading, at, end, manner)

@@ -32,7 +32,7 @@ _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
 _ENGAGED = re.compile(r"\s+to\s+(?:my\s+[a-z]+,?\s+)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s+(?:and|since|for|in|last)\b)")
 _ZONE = re.compile(r"\s*(?:in|on)\s+(?:the\s+)?(?P<zone>[A-Z][A-Za-z/_+:\-0-9]{1,30}(?:\s[A-Z][a-z]+)?)\s+time(?:\s?zone)?\b|\s*in\s+(?P<utc>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?)")
 _NOT_AFTER_BE = frozenset("sure sorry back done ready late sick tired fine good ok okay happy glad afraid here there home".split())
-_PLAIN_END = re.compile(r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these|based|last|this|again|currently|yet|any)\b)")
+_PLAIN_END = re.compile(r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these|based|last|this|again|currently|yet|any\s?more)\b)")
 _STATUS_IS_OTHER = re.compile(r"\s+(?:in|by|with|from|parent|mom|mum|dad|mother|father|file|page|point)\b")
 _DIET_NOUN = re.compile(r"\s*(?:an?\s+)?(?:strict\s+|mostly\s+|recently\s+|proud\s+|lifelong\s+|total\s+|committed\s+)?(?P<diet>[a-z]+(?:-[a-z]+)?)")
 _DIET = re.compile(r"\s+(?:an?\s+|my\s+)?(?:very\s+)?(?:strict\s+|strictly\s+)?(?P<diet>[a-z-]+(?:[,\s]+(?:and\s+)?[a-z]+-free){0,3})\s+(?:diet|lifestyle)\b", re.IGNORECASE)
@@ -132,7 +132,7 @@ def got(reading: Reading, head: Head) -> None:
     if word in words.STATUSES:
         head.verb = word
         _status(reading, head, following.start("word"), changed=True)
-    elif word in ("promoted", "diagnosed"):
+    elif word in ("promoted", "diagnosed", "laid", "fired"):
         head.verb, head.after = word, following.end()
         FACTS[word](reading, head)
     else:

@@ -21,7 +21,7 @@ LONGEST_SENTENCE = 1_000
 # A text without one of these has nothing that a rule reads; most replies are such.
 _WORTH = re.compile(
     r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed|extended|[Cc]all me|[Ii]s on|scheduled|reach me|email me)\b"
-    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到|改成|定在|以后|从现在起|今后|ddl|本人"
+    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到|改成|定在|以后|从现在起|今后|ddl|本人|时间是|定于"
 )
 _HAN = re.compile(f"[{HAN}]")
 _ASKED = re.compile(r"[?？][\s\"'”’)）]*$")
