@@ -8,7 +8,14 @@ from memsidecar.domain.claims import Manner
 from memsidecar.domain.extraction.chinese_dates import dated, happened
 from memsidecar.domain.extraction.chinese_facts import FACTS
 from memsidecar.domain.extraction.chinese_likes import LIKES, answer_style
-from memsidecar.domain.extraction.chinese_subject import Subject, asks, clauses, corrects, introduces_relation, subject_of
+from memsidecar.domain.extraction.chinese_subject import (
+    Subject,
+    asks,
+    clauses,
+    corrects,
+    introduces_relation,
+    subject_of,
+)
 from memsidecar.domain.extraction.reading import Reading
 
 

@@ -14,7 +14,9 @@ from memsidecar.domain.names import NOT_GIVEN, NOT_NAMES, SURNAMES
 from memsidecar.domain.text import HAN
 
 _LONGEST_CLAUSE = 120
-_BORDER = re.compile(r"(?:[，,；;：:（）()]|(?<=[^\W\da-zA-Z])\s+(?=[^\W\da-zA-Z]))+(?:(?:而且|并且|但是?|不过|然后|所以|因为|另外|同时|还有|以及|可是|只是|毕竟)(?=我|现在|也))?|(?<=[^\s，])(?=(?:但是?|不过|而且|因为|所以)我)")
+_BORDER = re.compile(
+    r"(?:[，,；;：:（）()]|(?<=[^\W\da-zA-Z])\s+(?=[^\W\da-zA-Z]))+(?:(?:而且|并且|但是?|不过|然后|所以|因为|另外|同时|还有|以及|可是|只是|毕竟)(?=我|现在|也))?|(?<=[^\s，])(?=(?:但是?|不过|而且|因为|所以)我)"
+)
 _ASKS = re.compile(
     r"吗|呢\s*$|什么|哪[里儿个家些种位天年]?|谁|多少|几[个点岁次]|怎么|怎样|为何|如何|是不是|有没有|(?<!不)对不对|能不能|可不可以|该不该|要不要|会不会|好不好|[喜不]不喜欢|还是(?!会|要|很|不|得|挺|比较|更)|啥|来着|多大|是否|咋"
 )
@@ -66,7 +68,9 @@ class Subject:
 def clauses(text: str, start: int, end: int, *, asked: bool) -> Iterator[tuple[int, int]]:
     """The clauses of a sentence that state something."""
     borders = [found.span() for found in _BORDER.finditer(text, start, end)]
-    parts = [(a, b) for a, b in zip([start, *(b for _, b in borders)], [*(a for a, _ in borders), end], strict=True) if a < b]
+    parts = [
+        (a, b) for a, b in zip([start, *(b for _, b in borders)], [*(a for a, _ in borders), end], strict=True) if a < b
+    ]
     if any(_TAG.match(text[a:b]) for a, b in parts[1:]):
         return
     if asked:
@@ -143,7 +147,9 @@ def introduces_relation(reading: Reading, subject: Subject) -> bool:
         return False
     found = _CALLED.match(reading.text, subject.at, subject.end)
     if found is None:
-        surname = re.compile(rf"姓(?P<name>[{SURNAMES}])\s*(?:$|[，。！!,])").match(reading.text, subject.at, subject.end)
+        surname = re.compile(rf"姓(?P<name>[{SURNAMES}])\s*(?:$|[，。！!,])").match(
+            reading.text, subject.at, subject.end
+        )
         if surname is None:
             return False
         found = surname

@@ -16,7 +16,10 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.names import COMMON
 
 _CONTRASTS = re.compile(r",?\s*(?:and\s)?not\s(?!only|just)[\w' -]{1,30}$")
-_AS_A = re.compile(r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at|for)\s(?P<where>[A-Z][^,]{1,40})|\s(?:in|from|with)\s[^,]{2,40})?$", re.IGNORECASE)
+_AS_A = re.compile(
+    r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at|for)\s(?P<where>[A-Z][^,]{1,40})|\s(?:in|from|with)\s[^,]{2,40})?$",
+    re.IGNORECASE,
+)
 
 
 def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None:
@@ -34,7 +37,8 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
         if _CONTRASTS.match(text, clause_end, end):
             # "Bergen, not Oslo" takes Oslo back.
             reading.claims[known:] = [
-                replace(claim, manner=Manner.CORRECTED) if claim.manner is Manner.STATED else claim for claim in reading.claims[known:]
+                replace(claim, manner=Manner.CORRECTED) if claim.manner is Manner.STATED else claim
+                for claim in reading.claims[known:]
             ]
     if not asked and "y " in text[start:end]:
         _relatives(reading, start, end)
@@ -68,7 +72,9 @@ def _relatives(reading: Reading, start: int, end: int) -> None:
 
 def _as_a(reading: Reading, found: re.Match[str]) -> None:
     """ "As a nurse at Bellevue, I ...": what the speaker is."""
-    if re.match(r",?\s+(?:i|i'm|i've|my)\b", reading.text[found.end() : found.end() + 6], re.IGNORECASE) is None or not trade(found.group("trade")):
+    if re.match(
+        r",?\s+(?:i|i'm|i've|my)\b", reading.text[found.end() : found.end() + 6], re.IGNORECASE
+    ) is None or not trade(found.group("trade")):
         return
     reading.add("job", Span(*found.span("trade")))
     if found.group("where"):

@@ -14,10 +14,10 @@ LONGEST_CLAUSE = 400
 _SUBJECT_WORD = r"(?:i|i'\w+|my|we|we'\w+|our|he|she|they|you|you're|it|it's|this|that's|there|there's|his|her|their|the|everyone|people)\b"
 _ADVERB = r"(?:(?:now|also|just|then|currently|recently|lately|sadly|luckily|fortunately|unfortunately|even|still)\s+)?"
 # What can go on without a subject: "I'm 28 and live in Oslo".
-_GOES_ON = (
-    r"(?:live\sin|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s|prefer\s|hate\s|love\s|study\s|speak\s|own\sa|recently\s\w+ed|(?:\w+ly\s)?(?:prefer|refuse|avoid|dislike|enjoy)\s)"
+_GOES_ON = r"(?:live\sin|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s|prefer\s|hate\s|love\s|study\s|speak\s|own\sa|recently\s\w+ed|(?:\w+ly\s)?(?:prefer|refuse|avoid|dislike|enjoy)\s)"
+_MAY_BREAK = re.compile(
+    r"[;:()—,]|\.{2}|(?<=\s)[-–]{1,2}(?=\s)|(?<=\s)(?:and|but|so|because|since|although|though|plus|while|yet|or)(?=\s)"
 )
-_MAY_BREAK = re.compile(r"[;:()—,]|\.{2}|(?<=\s)[-–]{1,2}(?=\s)|(?<=\s)(?:and|but|so|because|since|although|though|plus|while|yet|or)(?=\s)")
 _ALWAYS_BREAKS = re.compile(r"(?:[;()—]|:(?!\d)|\.{2,}|[-–]{1,2}(?=\s))[\s;:()—.–-]*")
 _AFTER_COMMA = re.compile(
     rf"""[,\s]*(?=(?:but|so|yet|which|who|where|because|although|though|especially|can|could|would|will|do|does|did|is\s(?:it|there|this|that)
@@ -48,7 +48,8 @@ LEAD = re.compile(
     re.IGNORECASE,
 )
 CORRECTS = re.compile(
-    r"\b(?:actually|no|nope|wait|correction|sorry|oops|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect|turns\sout|scratch\sthat|i\swas\s(?:wrong|mistaken))\b", re.IGNORECASE
+    r"\b(?:actually|no|nope|wait|correction|sorry|oops|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect|turns\sout|scratch\sthat|i\swas\s(?:wrong|mistaken))\b",
+    re.IGNORECASE,
 )
 _CHANGES = re.compile(r"\b(?:now|nowadays|as\sof\snow)\b", re.IGNORECASE)
 _RELATION = "|".join(sorted((word.replace("-", "[ -]") for word in RELATIONS), key=len, reverse=True))
@@ -75,16 +76,22 @@ RELATIVE = re.compile(
 """Somebody near and his name, anywhere: "with my daughter Sara"."""
 _WORD = re.compile(r"[\s,]*('(?:m|ve|re|s|ll|d)\b|[^\W_][\w+#-]*(?:'[a-z]+)?|\ufffc+)")
 _BE = frozenset("am is are was were be been being 'm 're 's".split())
-_NOT = frozenset("not never don't doesn't didn't isn't aren't wasn't weren't haven't hasn't can't cannot won't ain't dont cant".split())
+_NOT = frozenset(
+    "not never don't doesn't didn't isn't aren't wasn't weren't haven't hasn't can't cannot won't ain't dont cant".split()
+)
 _ADVERBS = frozenset(
     """really truly absolutely totally just also still currently now actually always usually often generally recently lately finally
     already strongly deeply personally genuinely honestly definitely particularly especially simply only even kinda mostly mainly quite very so super
     pretty both all does 've long originally officially newly happily proudly firmly completely naturally
     typically normally greatly thoroughly passionately sincerely""".split()
 )
-_STRONG = frozenset("really truly absolutely totally strongly deeply always so super very completely firmly passionately".split())
+_STRONG = frozenset(
+    "really truly absolutely totally strongly deeply always so super very completely firmly passionately".split()
+)
 _MODAL = frozenset("could would might may should will must 'll 'd shall wouldn't couldn't shouldn't".split())
-_AFTER_HAVE = frozenset("been always never just recently also become got had moved lived worked started long loved hated decided switched stopped gone grown".split())
+_AFTER_HAVE = frozenset(
+    "been always never just recently also become got had moved lived worked started long loved hated decided switched stopped gone grown".split()
+)
 _STRESSED = re.compile(r"\s+(?:not|really|also|still|like|love|enjoy|hate|prefer|live|work|have|own)\b")
 _HAVE = frozenset("have has had".split())
 
@@ -196,7 +203,11 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
 
 def _read_relation(text: str, found: re.Match[str], head: Head) -> None:
     head.relation = RELATIONS.get(found.group("relation").replace(" ", "-").lower(), "")
-    head.plural = found.group("relation").endswith("parents") or found.group("plural") is not None or found.group("many") is not None
+    head.plural = (
+        found.group("relation").endswith("parents")
+        or found.group("plural") is not None
+        or found.group("many") is not None
+    )
     head.relation_span = Span(*found.span("own"))
     head.names = found.group("names") is not None
     if found.group("name"):

@@ -21,14 +21,23 @@ _DEADLINE = re.compile(
     rf"(?:(?P<moved>{_TO_DATE})|{_IS_DATE})(?P<date>.{{1,60}})",
     re.IGNORECASE,
 )
-_DUE = re.compile(rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s(?:is|are)\sdue\s(?P<now>now\s)?(?:on|by|at|in)?\s*(?P<date>.{{1,60}})", re.IGNORECASE)
-_DATE = re.compile(rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,4}}?)\s(?:(?P<moved>{_TO_DATE})|{_IS_DATE})(?P<date>.{{1,60}})", re.IGNORECASE)
+_DUE = re.compile(
+    rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s(?:is|are)\sdue\s(?P<now>now\s)?(?:on|by|at|in)?\s*(?P<date>.{{1,60}})",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,4}}?)\s(?:(?P<moved>{_TO_DATE})|{_IS_DATE})(?P<date>.{{1,60}})",
+    re.IGNORECASE,
+)
 _BEST = re.compile(
-    rf"(?:my|our)\s(?:new\s|current\s|latest\s|fastest\s)?(?P<of>(?:\d+\s?[km]\w*|half[ -]marathon|marathon|mile|[\w-]+)(?:\s(?:run|swim|race))?)\s(?:time|personal\sbest|pb|pr|record|best\stime)\s"
+    r"(?:my|our)\s(?:new\s|current\s|latest\s|fastest\s)?(?P<of>(?:\d+\s?[km]\w*|half[ -]marathon|marathon|mile|[\w-]+)(?:\s(?:run|swim|race))?)\s(?:time|personal\sbest|pb|pr|record|best\stime)\s"
     r"(?:is|was|'s|improved\sto|dropped\sto|went\s(?:down|up)\sto|has\simproved\sto)\s(?P<now>now\s|currently\s|down\sto\s)*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:minutes|seconds|hours|min|sec)(?:\s(?:and\s)?\d+\s?(?:minutes|seconds|sec))?)",
     re.IGNORECASE,
 )
-_GOAL = re.compile(r"(?:my|our)\s(?:main\s|biggest\s|new\s|long-term\s|ultimate\s|personal\s)?(?P<what>goal|dream|ambition|resolution)\s(?:is|was|'s)\s(?:now\s)?to\s", re.IGNORECASE)
+_GOAL = re.compile(
+    r"(?:my|our)\s(?:main\s|biggest\s|new\s|long-term\s|ultimate\s|personal\s)?(?P<what>goal|dream|ambition|resolution)\s(?:is|was|'s)\s(?:now\s)?to\s",
+    re.IGNORECASE,
+)
 _MINE = re.compile(
     r"(?:my|our)\s(?P<of>(?:(?:all-time|current|new|work|home|personal|full|first|last|native|preferred|mobile|cell)\s)*[a-zA-Z'-]+(?:\s[a-zA-Z-]+){0,3}?)(?:\s(?P<not>no\slonger))?"
     r"\s?(?P<be>is|are|'s|has\sbecome|changed\sto|has\schanged\sto)\s(?P<now>(?:now|currently|still|actually)\s)?",
@@ -41,7 +50,10 @@ _FAVOURITE = re.compile(
 )
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PHONE = re.compile(r"\+?\d[\d\s().-]{5,20}\d")
-_CALL_ME = re.compile(r"(?:(?:please|you\scan|just|but|everyone\scan|friends\scan)\s)*call\sme\s(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s(?!from\b|for\b)[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|\s*[,.!]|\s(?:from\snow|for\sshort|instead)\b)", re.IGNORECASE)
+_CALL_ME = re.compile(
+    r"(?:(?:please|you\scan|just|but|everyone\scan|friends\scan)\s)*call\sme\s(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s(?!from\b|for\b)[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|\s*[,.!]|\s(?:from\snow|for\sshort|instead)\b)",
+    re.IGNORECASE,
+)
 _ARTICLE = re.compile(r"an?\s")
 _APART = re.compile(r"\s(?:with|at|for|of|in|to|about)\s")
 _REACH = re.compile(r"(?:you\scan\s)?(?:reach|email|contact|call|text)\sme\s(?:at|on|under)\s", re.IGNORECASE)
@@ -50,13 +62,18 @@ _IS_FAVOURITE = re.compile(
     r"(?P<of>[a-z][\w'-]*(?:\s[a-z][\w'-]*){0,2})$",
     re.IGNORECASE,
 )
-_WAS_FAVOURITE = re.compile(r"(?:my|our)\sfavou?rite\s(?P<of>[a-z][\w'-]*(?:\s(?!used\b)[\w'-]+){0,2})\s(?:used\sto\sbe|was)\s(?P<what>[^,;]{2,60})", re.IGNORECASE)
+_WAS_FAVOURITE = re.compile(
+    r"(?:my|our)\sfavou?rite\s(?P<of>[a-z][\w'-]*(?:\s(?!used\b)[\w'-]+){0,2})\s(?:used\sto\sbe|was)\s(?P<what>[^,;]{2,60})",
+    re.IGNORECASE,
+)
 _NOW_IT_IS = re.compile(r"\W*(?:but\s)?now\s(?:it's|it\sis|they're|i\sprefer)\s(?P<what>[^,;.!]{2,60})", re.IGNORECASE)
 _BAD_KIND = frozenset("part thing way aspect one ones idea".split())
 _TO_DO = re.compile(r"\s+(?:to\s+|on\s+(?=[a-z]+ing\b))(?=[a-z])")
 _POINTS = re.compile(r"\b(?:this|that|these|those|it|them|your|you|here)\b", re.IGNORECASE)
 # Where an event goes on with something else.
-_CUT_EVENT = re.compile(r"[;:()—]|,(?!\d{3})|\s-\s|\s(?:because|since|but|so|which|who|when|while|although|though|as\s(?:I|we|it)|and\s(?:I|we|it|my|now|am|was|will|have))\b")
+_CUT_EVENT = re.compile(
+    r"[;:()—]|,(?!\d{3})|\s-\s|\s(?:because|since|but|so|which|who|when|while|although|though|as\s(?:I|we|it)|and\s(?:I|we|it|my|now|am|was|will|have))\b"
+)
 _LOOSE_END = re.compile(r"(?:\s+(?:about|around|back|on|in|at|for|over|just|only))+$")
 _UNDERTAKING = re.compile(rf"(?:{words.UNDERTAKINGS})\b")
 _NOT_PLANNED = re.compile(
@@ -140,7 +157,12 @@ def _deadline(reading: Reading, at: int, end: int, manner: Manner) -> bool:
     of = qualifier_of((groups.get("of") or groups.get("before") or "").strip())
     if groups.get("moved") or groups.get("now"):
         manner = Manner.CHANGED if manner is Manner.STATED else manner
-    reading.add(f"deadline:{of}" if of and of not in ("new", "final", "current", "project's") else "deadline", date, manner=manner, timed=False)
+    reading.add(
+        f"deadline:{of}" if of and of not in ("new", "final", "current", "project's") else "deadline",
+        date,
+        manner=manner,
+        timed=False,
+    )
     return True
 
 
@@ -150,7 +172,7 @@ def _date(reading: Reading, at: int, end: int, manner: Manner) -> bool:
         return False
     of = qualifier_of(found.group("of"))
     last = _APART.split(of)[0].split()[-1]
-    if not found.group("moved") and last not in words.EVENTS or last in ("day", "date", "time", "night", "week"):
+    if (not found.group("moved") and last not in words.EVENTS) or last in ("day", "date", "time", "night", "week"):
         return False
     if last in words.RELATIONS:
         return False
@@ -202,7 +224,11 @@ def _favourite(reading: Reading, at: int, end: int, manner: Manner) -> bool:
         return True
     if found := _IS_FAVOURITE.match(text, at, end):
         what = trimmed(text, *found.span("what"))
-        if what is not None and not re.match(r"(?:it|this|that|these|those|he|she|they|which|what|one|here)\b", text[what.start : what.end], re.IGNORECASE):
+        if what is not None and not re.match(
+            r"(?:it|this|that|these|those|he|she|they|which|what|one|here)\b",
+            text[what.start : what.end],
+            re.IGNORECASE,
+        ):
             changed = Manner.CHANGED if found.group("now") or found.group("new") else manner
             reading.add(f"favourite:{_singular(qualifier_of(found.group('of')))}", what, polarity=1.0, manner=changed)
         return True
@@ -213,9 +239,15 @@ def _favourite(reading: Reading, at: int, end: int, manner: Manner) -> bool:
     if of.split()[0] in _BAD_KIND or " to " in f" {of} ":
         return True
     span = trimmed(text, found.end(), cut(text, found.end(), end))
-    if span is None or re.match(r"(?:when|how|that|the\sone|probably|to\s|it\b|this\b|these\b|those\b)", text[span.start : span.end]):
+    if span is None or re.match(
+        r"(?:when|how|that|the\sone|probably|to\s|it\b|this\b|these\b|those\b)", text[span.start : span.end]
+    ):
         return True
-    if found.group("new") or (found.group("now") or "").startswith(("now", "currently")) or "become" in found.group("be"):
+    if (
+        found.group("new")
+        or (found.group("now") or "").startswith(("now", "currently"))
+        or "become" in found.group("be")
+    ):
         manner = Manner.CHANGED if manner is Manner.STATED else manner
     reading.add(f"favourite:{of}", span, polarity=1.0, manner=manner)
     return True
@@ -253,7 +285,7 @@ def _mine(reading: Reading, at: int, end: int, manner: Manner) -> bool:
 
 def _fits(attribute: str, written: str) -> bool:
     if attribute in ("name", "from", "nationality", "employer", "lives_in"):
-        return written[:1].isupper() or written.islower() and len(written.split()) <= 2
+        return written[:1].isupper() or (written.islower() and len(written.split()) <= 2)
     if attribute == "job":
         return trade(written)
     if attribute == "speaks":
@@ -287,8 +319,14 @@ def plans(reading: Reading, head: Head) -> None:
     if head.verb == "going" and not certain and reading.time is None:
         return
     span = value(reading, start, head)
-    if span is not None and len(text[span.start : span.end].split()) > 1 and not _POINTS.search(text, span.start, span.end):
-        reading.add("goal" if goal else "plan", span, manner=head.manner if head.manner is Manner.CORRECTED else Manner.STATED)
+    if (
+        span is not None
+        and len(text[span.start : span.end].split()) > 1
+        and not _POINTS.search(text, span.start, span.end)
+    ):
+        reading.add(
+            "goal" if goal else "plan", span, manner=head.manner if head.manner is Manner.CORRECTED else Manner.STATED
+        )
 
 
 def _travels(reading: Reading, head: Head) -> None:
@@ -299,7 +337,10 @@ def _travels(reading: Reading, head: Head) -> None:
         return
     if head.verb not in _GOES and not re.match(r"next|tomorrow", text[reading.time.span.start :][:8], re.IGNORECASE):
         return
-    if head.verb in _GOES and not re.match(r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|married|on\s(?:a\s)?(?:vacation|holiday|trip|cruise|hike))|\s+[A-Z]", text[head.after : head.end]):
+    if head.verb in _GOES and not re.match(
+        r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|married|on\s(?:a\s)?(?:vacation|holiday|trip|cruise|hike))|\s+[A-Z]",
+        text[head.after : head.end],
+    ):
         return
     span = trimmed(text, head.verb_at, min(reading.time.outer.start, cut(text, head.verb_at, head.end)))
     if span is not None and len(text[span.start : span.end].split()) > 1:
@@ -312,7 +353,24 @@ def happened(reading: Reading, head: Head) -> bool:
     done = head.verb in words.PAST or (head.verb.endswith("ed") and len(head.verb) > 4)
     if not done or head.relation or head.negated or head.modal or head.used or head.be:
         return False
-    if head.verb in ("wanted", "needed", "tried", "liked", "loved", "noticed", "asked", "wondered", "mentioned", "used", "realized", "realised", "said", "felt", "heard", "thought"):
+    if head.verb in (
+        "wanted",
+        "needed",
+        "tried",
+        "liked",
+        "loved",
+        "noticed",
+        "asked",
+        "wondered",
+        "mentioned",
+        "used",
+        "realized",
+        "realised",
+        "said",
+        "felt",
+        "heard",
+        "thought",
+    ):
         return False
     find_time(reading, head)
     time = reading.time
@@ -363,6 +421,41 @@ def regularly(reading: Reading, head: Head) -> bool:
 
 
 _GOES = ("going", "flying", "traveling", "travelling", "getting", "moving")
-_TRAVELS = (*_GOES, "visiting", "taking", "attending", "hosting", "joining", "throwing", "having", "seeing", "running", "competing", "performing", "presenting", "graduating")
-PLANS = (*_TRAVELS, "planning", "plan", "going", "intend", "intending", "decided", "want", "hope", "hoping", "flying", "traveling", "travelling", "visiting", "getting", "aim", "aiming", "moving", "starting")
+_TRAVELS = (
+    *_GOES,
+    "visiting",
+    "taking",
+    "attending",
+    "hosting",
+    "joining",
+    "throwing",
+    "having",
+    "seeing",
+    "running",
+    "competing",
+    "performing",
+    "presenting",
+    "graduating",
+)
+PLANS = (
+    *_TRAVELS,
+    "planning",
+    "plan",
+    "going",
+    "intend",
+    "intending",
+    "decided",
+    "want",
+    "hope",
+    "hoping",
+    "flying",
+    "traveling",
+    "travelling",
+    "visiting",
+    "getting",
+    "aim",
+    "aiming",
+    "moving",
+    "starting",
+)
 __all__ = ["PLANS", "appointment", "dated", "happened", "place", "plans", "regularly"]

@@ -52,10 +52,16 @@ _POINTS = re.compile(r"\b(?:it|them|ones?)\b")
 _MORE_THAN = re.compile(r"\s(?:more|better)\sthan\s")
 _OVER = re.compile(r"\s(?:over|to|rather\sthan|instead\sof|than)\s")
 _RATHER = re.compile(r"\s+(?P<what>[a-z].{2,100}?\sthan\s[a-z][^,.;]{1,60})", re.IGNORECASE)
-_FAN = re.compile(r"(?:an?\s+)?(?P<how>(?:big|huge|massive|total|die-hard|great|real|lifelong|avid|strong|firm|passionate)\s)?(?:fan|lover|supporter|advocate|enthusiast)\s(?:of|for)\s+")
-_INTO = re.compile(r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|addicted\sto|in\slove\swith|hooked\son|partial\sto)\s+")
+_FAN = re.compile(
+    r"(?:an?\s+)?(?P<how>(?:big|huge|massive|total|die-hard|great|real|lifelong|avid|strong|firm|passionate)\s)?(?:fan|lover|supporter|advocate|enthusiast)\s(?:of|for)\s+"
+)
+_INTO = re.compile(
+    r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|addicted\sto|in\slove\swith|hooked\son|partial\sto)\s+"
+)
 _NOT_IN = re.compile(r"interested\sin\s+")
-_AGAINST = re.compile(r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto|uncomfortable\swith)\s+")
+_AGAINST = re.compile(
+    r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto|uncomfortable\swith)\s+"
+)
 _STYLE = re.compile(
     r"\W*(?:(?:so|ok|okay|also|and|please|hey|hi)\b[\s,]*)*(?:(?:from\snow\son|going\sforward|in\s(?:the\s)?future|for\sfuture\sreference|moving\sforward|in\sall\s(?:your\s)?(?:replies|answers|responses))[\s,:]*(?:please\s)?"
     r"(?P<wish>(?:i\swant\syou\sto\s|always\s|never\s|don't\s|do\snot\s|only\s|keep\s|use\s|be\s|answer|reply|respond|give|write|call\sme|format|include|avoid|explain|speak|talk|address|stop|start|make)[^\n]{2,260})"
@@ -143,9 +149,18 @@ def prefers(reading: Reading, head: Head) -> None:
     if span is not None and text.startswith("not ", span.start):
         wishes(reading, head, span.start + len("not "), -0.7, head.manner)
         return
-    if span is None or _POINTS.search(text[span.start : span.end][:24]) or _DEICTIC.match(text[span.start : span.end]) and not text.startswith("to ", span.start):
+    if (
+        span is None
+        or _POINTS.search(text[span.start : span.end][:24])
+        or (_DEICTIC.match(text[span.start : span.end])
+        and not text.startswith("to ", span.start))
+    ):
         return
-    if text.startswith("to ", span.start) and re.match(r"to\s(?:be|see|know|have|keep|go\swith)\b", text[span.start : span.end]) and not _OVER.search(text, span.start, span.end):
+    if (
+        text.startswith("to ", span.start)
+        and re.match(r"to\s(?:be|see|know|have|keep|go\swith)\b", text[span.start : span.end])
+        and not _OVER.search(text, span.start, span.end)
+    ):
         return
     if text.startswith("to ", span.start):
         span = Span(span.start + 3, span.end)
@@ -173,13 +188,19 @@ def fancies(reading: Reading, head: Head) -> bool:
 
 def has_feeling(reading: Reading, head: Head) -> bool:
     """Of "have a strong aversion to"; whether it was one."""
-    found = re.compile(r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot|phobia|fear|hatred)\s+(?:to|of|for|towards?|against)\s+").match(
-        reading.text, head.after, head.end
-    )
+    found = re.compile(
+        r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot|phobia|fear|hatred)\s+(?:to|of|for|towards?|against)\s+"
+    ).match(reading.text, head.after, head.end)
     if found is None or head.relation or head.negated or head.modal or head.past:
         return False
     sign = found.group("sign")
-    wishes(reading, head, found.end(), -0.8 if sign in ("aversion", "dislike", "distaste", "phobia", "fear", "hatred") else 0.8, head.manner)
+    wishes(
+        reading,
+        head,
+        found.end(),
+        -0.8 if sign in ("aversion", "dislike", "distaste", "phobia", "fear", "hatred") else 0.8,
+        head.manner,
+    )
     return True
 
 
@@ -199,7 +220,9 @@ def answer_style(reading: Reading) -> bool:
 
 
 _CONSUMING = re.compile(r"\s+(?:eating\s+|drinking\s+)?(?=[a-z])")
-_NOT_STOPPED = re.compile(r"\s+(?:my|the|working|being|doing|trying|using|by|at|for|in|a|an|and|to|it|that|this|on|talking|thinking|when|because|job|school|college)\b")
+_NOT_STOPPED = re.compile(
+    r"\s+(?:my|the|working|being|doing|trying|using|by|at|for|in|a|an|and|to|it|that|this|on|talking|thinking|when|because|job|school|college)\b"
+)
 
 
 def stopped(reading: Reading, head: Head) -> None:

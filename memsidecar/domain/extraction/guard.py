@@ -7,7 +7,8 @@ import re
 # Where a clause of a sentence can begin.
 _START = r"(?:^|[,;:(\u2014-]\s*|\b(?:and|but|so|or|then|well|oh|ok|okay|no|yes|yeah|please|now|hey)\b,?\s+)"
 _ENGLISH = re.compile(
-    _START + r"""(?:
+    _START
+    + r"""(?:
       if\b(?!\s(?:it|that)\s(?:helps|matters)|\syou\s(?:must|want|need|have|care)\sto\sknow|\sanyone|\sanybody)
     | suppos(?:e|ing)\b | imagin(?:e|ing)\b | pretend\b | assum(?:e|ing)\b | let's\s(?:say|pretend|imagine|assume|suppose)\b
     | (?:what|as|even|only)\s(?:if|though)\b | unless\b | had\si\b | were\si\b | should\si\b | wish\b | hypothetically\b
@@ -31,7 +32,10 @@ _JOKE = re.compile(
     r"|\bof the world\b|\bas if\b|\bmillionaire\b|\bsarcas|\bironic|\bnot really\W*$|(?:\.{3}|…)\s?not\W*$|(?:😂|🤣|😜|😉|🙃)\s*$",
     re.IGNORECASE,
 )
-_JOKE_NEXT = re.compile(r"\W*(?:not|just kidding|kidding|jk|said no|just joking|lol|psych)\b(?!\s+(?:a|the|sure|that|to|only))", re.IGNORECASE)
+_JOKE_NEXT = re.compile(
+    r"\W*(?:not|just kidding|kidding|jk|said no|just joking|lol|psych)\b(?!\s+(?:a|the|sure|that|to|only))",
+    re.IGNORECASE,
+)
 _CHINESE = re.compile(
     r"如果|假如|假设|假使|假装|假定|要是|倘若|若是|除非|万一|就算|即使|哪怕|想象|就当|权当|当作|比方|譬如|真希望|多希望|恨不得|本来想|本想|原本想"
     r"|梦见|梦到|做梦|差点|差一点|可能会?|也许|或许|大概|说不定|难道|听说|据说|传说|翻译|造句|改写|润色|歌词|小说[里中]|主角|角色|剧本|台词|扮演"

@@ -12,7 +12,8 @@ from memsidecar.domain.memory import Kind
 
 LONGEST_STATEMENT = 300
 _JOIN = re.compile(
-    r"^[\s,]*(?:(?:and|but|so|because|or|though|although|since|plus)\s|(?:而且|并且|但是?|不过|所以|因为|另外|还有))(?=\S)", re.IGNORECASE
+    r"^[\s,]*(?:(?:and|but|so|because|or|though|although|since|plus)\s|(?:而且|并且|但是?|不过|所以|因为|另外|还有))(?=\S)",
+    re.IGNORECASE,
 )
 
 

@@ -11,9 +11,7 @@ _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?"
     r"|Dec(?:ember)?)\b\.?"
 )
-_WEEKDAY = (
-    r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:(?<=[Ll]ast\ )|(?<=[Nn]ext\ )|(?<=[Tt]his\ )|(?<=[Oo]n\ ))(?:Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)\b)"
-)
+_WEEKDAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:(?<=[Ll]ast\ )|(?<=[Nn]ext\ )|(?<=[Tt]his\ )|(?<=[Oo]n\ ))(?:Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)\b)"
 _SEASON = r"(?:spring|summer|fall|autumn|winter)"
 _NUMBER = r"(?:\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten|a\ few|a\ couple\ of|several)"
 _UNIT = r"(?:days?|weeks?|months?|years?|hours?|decades?)"

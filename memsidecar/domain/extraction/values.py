@@ -38,7 +38,9 @@ _COMMA = re.compile(r",(?!\d{3})")
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+|but\s+also\s+)?|\s+(?:and|or|&)\s+(?:also\s+)?", re.IGNORECASE)
 _ONE_THING = frozenset(
     """rock and roll|mac and cheese|salt and pepper|black and white|fish and chips|drum and bass|peanut butter and jelly|arts and crafts|bed and breakfast
-    |dungeons and dragons|pros and cons|meat and potatoes|wine and cheese|board and card games|sweet and sour""".replace("\n", "").split("|")
+    |dungeons and dragons|pros and cons|meat and potatoes|wine and cheese|board and card games|sweet and sour""".replace(
+        "\n", ""
+    ).split("|")
 )
 _MOST_ITEMS = 12
 _HAN_AND = re.compile(r"[、，,]\s*(?:还有|以及|和)?|以及|还有|(?<=[^\s])(?:和|跟|与)(?=[^\s平睦气好])")
@@ -52,7 +54,11 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
     """A value of a spaced script without what stands around it; None when nothing is left, or too much."""
     lead = _LEADING.match(text, start, end)
     start = lead.end() if lead else start
-    while (tail := _TRAILING.search(text, max(start, end - 40), end)) is not None and tail.end() == end and tail.start() < end:
+    while (
+        (tail := _TRAILING.search(text, max(start, end - 40), end)) is not None
+        and tail.end() == end
+        and tail.start() < end
+    ):
         end = tail.start()
     return Span(start, end) if 0 < end - start <= LONGEST_VALUE else None
 
