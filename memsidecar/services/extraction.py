@@ -74,6 +74,8 @@ class Extract:
             for each, answer in zip(live, answers, strict=True)
         }
 
+        rules = self._rules.of(partition.namespace)
+
         def command(decision: Decision) -> Iterator[Pause | None]:
             for each in asked:
                 if each.item.position not in found:
