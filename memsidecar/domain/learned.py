@@ -20,6 +20,9 @@ from memsidecar.domain.slots import SAME, same_slot, slot_of
 from memsidecar.domain.structuring import PERSON, is_description, relation_in
 from memsidecar.domain.text import display_name, entity_key, normalise
 
+_USER = ("", "user")
+# Longer texts are not digested a second time: the writer waits for it.
+_COMPARED = 4_000
 _HOLDING = (State.ACTIVE, State.DISPUTED)
 
 
@@ -46,6 +49,18 @@ def learn(
                 yield remember(decision, draft, claim.mentions, claim.vectors, None, rules)
         except SidecarError as error:
             yield Declined(text_of(claim.draft.body), str(error))
+
+
+def as_known(decision: Decision, draft: Draft, digest: bytes) -> tuple[Draft, bytes]:
+    """A user's words as they are known, with the digest: that he said them is known with and without his role."""
+    body = draft.body
+    if not isinstance(body, Episode) or body.speaker not in _USER or len(body.text) > _COMPARED:
+        return draft, digest
+    if decision.view.by_digest(digest) is not None:
+        return draft, digest
+    other = replace(body, speaker=_USER[1 - _USER.index(body.speaker)])
+    known = digest_of(other, draft.agent)
+    return (draft, digest) if decision.view.by_digest(known) is None else (replace(draft, body=other), known)
 
 
 def name_described(decision: Decision, draft: Draft) -> None:

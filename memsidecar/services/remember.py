@@ -16,7 +16,7 @@ from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ConflictRejected, InvalidField, NotFound, SidecarError
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.job import ItemDue
-from memsidecar.domain.learned import ClaimFound, learn, name_described
+from memsidecar.domain.learned import ClaimFound, as_known, learn, name_described
 from memsidecar.domain.memory import Episode
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -96,8 +96,8 @@ class Remember:
             for draft, found, learned in zip(drafts, prepared, claims, strict=True):
                 try:
                     name_described(decision, draft)
-                    told = replace(draft, claims=(), declined=())
-                    outcome = remember(decision, told, found.mentions, found.vectors, found.digest, rules)
+                    told, digest = as_known(decision, replace(draft, claims=(), declined=()), found.digest)
+                    outcome = remember(decision, told, found.mentions, found.vectors, digest, rules)
                 except (InvalidField, ConflictRejected) as error:
                     yield error
                     continue
