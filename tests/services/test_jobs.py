@@ -167,7 +167,7 @@ async def test_a_text_deleted_before_it_is_read_leaves_no_ghost(
 ) -> None:
     extractor.failure = AWAY
     answer = await told(asking, TEXT)
-    await asking.memories.delete(WHO, *ids(answer), "", purge, "", Request())
+    await asking.memories.delete(WHO, ids(answer)[0], "", purge, "", Request())
     extractor.failure = None
     job = await ended(asking, answer.stages.job)
     assert (job.done, job.failed) == (1, 0)
@@ -182,7 +182,7 @@ async def test_an_answer_that_comes_after_the_text_was_deleted_is_dropped(
     extractor.gate.clear()
     answer = await told(asking, TEXT)
     await extractor.asked.wait()
-    await asking.memories.delete(WHO, *ids(answer), "", purge, "", Request())
+    await asking.memories.delete(WHO, ids(answer)[0], "", purge, "", Request())
     extractor.gate.set()
     job = await ended(asking, answer.stages.job)
     assert job.results[0].outcomes == ()
