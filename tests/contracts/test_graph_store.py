@@ -83,7 +83,7 @@ async def test_all_relations_issue_from_a_memory_in_order(graph: GraphStore) -> 
     fact = memory("f", mentions=["e2", "e1"], derived_from=["p"], body=Fact("s", subject="e1", object_entity="e2"))
     talk = memory("p", body=Episode("t", participants=("e1",), follows="p0"))
     others = [memory("p0", Kind.EPISODE), memory("e1", Kind.ENTITY), memory("e2", Kind.ENTITY)]
-    await graph.apply(puts([fact, talk, *others]))
+    await graph.apply(puts([*others, talk, fact]))
     assert await graph.edges(ALICE, "f") == [
         Edge("f", Relation.ABOUT, "e1"),
         Edge("f", Relation.ABOUT, "e2"),
