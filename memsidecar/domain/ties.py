@@ -17,13 +17,15 @@ from memsidecar.domain.memory import Fact, Kind, Memory, Preference, State
 
 _VALUES = (Kind.FACT, Kind.PREFERENCE)
 _USER = None
+# What has slots; and entities, of which one may turn out to be another.
+_JUDGED: frozenset[tuple[Kind | None, Kind]] = frozenset({*product(_VALUES, _VALUES), (Kind.ENTITY, Kind.ENTITY)})
 
 ENDS: Mapping[Relation, frozenset[tuple[Kind | None, Kind]]] = {
     Relation.SUPPORTS: frozenset((Kind.EPISODE, kind) for kind in (*_VALUES, Kind.PROCEDURE)),
     Relation.RELATED: frozenset({(Kind.ENTITY, Kind.ENTITY)}),
     Relation.PREFERS: frozenset({(_USER, Kind.PREFERENCE), (Kind.ENTITY, Kind.PREFERENCE)}),
-    Relation.SUPERSEDES: frozenset(product(_VALUES, _VALUES)),
-    Relation.CONTRADICTS: frozenset(product(_VALUES, _VALUES)),
+    Relation.SUPERSEDES: _JUDGED,
+    Relation.CONTRADICTS: _JUDGED,
 }
 """What each tie may join, source first; None is the user. Between others it is not drawn."""
 

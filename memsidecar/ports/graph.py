@@ -72,8 +72,8 @@ class GraphStore(Protocol):
 
         A record's newest version, memory or conflict, replaces all that it draws. An edge is drawn to and from what is
         there at that moment: one to a memory that does not exist (any more) is left out, also when its id is used again
-        later; a history records what is referred to first. A purge takes all edges at a memory along, and those that it draws between others. How changes are cut
-        into calls makes no difference. One writer; calls queue.
+        later; a history records what is referred to first. A purge takes all edges at a memory along, and those that it
+        draws between others. How changes are cut into calls makes no difference. One writer; calls queue.
         Raises StoreUnavailable when the engine fails; the graph is then as before the call or as after it.
         """
         ...

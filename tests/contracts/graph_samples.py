@@ -120,6 +120,8 @@ class Chance:
     def _conflict(self, position: int) -> Conflict:
         chance = self._random
         memories = chance.sample(self._values, chance.choice([2, 2, 2, 3]))
+        if chance.random() < 0.2:
+            memories = chance.sample(self._entities, 2)
         state = chance.choice([ConflictState.OPEN, ConflictState.RESOLVED, *ConflictState])
         changes: dict[str, object] = {"state": state, "rule": chance.choice(list(Rule)), "policy": Policy.FLAG}
         if state is ConflictState.RESOLVED:

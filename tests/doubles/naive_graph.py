@@ -63,9 +63,10 @@ class NaiveGraph:
         found = set()
         for tie in (edge for edges in self.drawn.values() for edge in edges if isinstance(edge, Tie)):
             if tie.source in memory_ids or tie.target in memory_ids:
-                judged = self.memories[tie.target]
-                validity = {"valid_from": judged.valid_from, "valid_to": judged.valid_to}
-                found.add(replace(tie, **validity) if tie.relation in JUDGEMENTS else tie)
+                if tie.relation in JUDGEMENTS:
+                    judged = self.memories[tie.target]
+                    tie = replace(tie, valid_from=judged.valid_from, valid_to=judged.valid_to)
+                found.add(tie)
         return sorted(found, key=lambda tie: (tie.relation.value, tie.source, tie.target, tie.drawn_by))
 
     def neighbours(

@@ -33,7 +33,7 @@ KINDS: Mapping[str, Kind] = {table: kind for kind, table in TABLES.items()}
 RELATIONS: tuple[str, ...] = tuple(relation.value for relation in ISSUING)
 # Conflict -> its memories: how what a conflict drew is found. No relation of the port.
 INVOLVES = "INVOLVES"
-_JUDGED = ("Fact", "Preference")
+_JUDGED = ("Fact", "Preference", "Entity")
 
 _COMMON = {
     "partition": "STRING",
