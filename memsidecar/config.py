@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_type_hints
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.profile_choice import read_choice
 
@@ -204,6 +205,25 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflicts:
+    """What happens when a memory contradicts another one."""
+
+    policy: Literal["auto", "supersede", "flag", "reject", "keep_both", "ask", "most_confident", "source_priority"] = (
+        "auto"
+    )
+    """What a contradiction leads to where nothing else is said. auto: the new one takes the other's place when the user
+    states it, it is not older and not less certain; else both are disputed until somebody resolves it."""
+    policies: str = ""
+    """Attributes with a policy of their own, and namespaces with their own: "lives_in=ask, likes=keep_both; acme:
+    *=flag, deadline=supersede". What a request asks for goes before."""
+    single: str = ""
+    """Attributes that have one value at a time, against the table of memsidecar/domain/attributes.py: "pet, hobby;
+    acme: project"."""
+    multi: str = ""
+    """Attributes that have several at a time: "employer; acme: lives_in"."""
+
+
+@dataclass(frozen=True, slots=True)
 class Redis:
     """Where sessions live."""
 
@@ -272,6 +292,7 @@ class Config:
     embedding: Embedding = field(default_factory=Embedding)
     reranker: Reranker = field(default_factory=Reranker)
     ranking: Ranking = field(default_factory=Ranking)
+    conflicts: Conflicts = field(default_factory=Conflicts)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
 
@@ -363,6 +384,10 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "namespace", "must not be empty"
     try:
         read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    except InvalidField as error:
+        yield error.violations[0]
+    try:
+        read_rules(config.conflicts.policy, config.conflicts.policies, config.conflicts.single, config.conflicts.multi)
     except InvalidField as error:
         yield error.violations[0]
 

@@ -29,8 +29,11 @@ from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
+from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
+from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing
 from memsidecar.services.purging import Purging
@@ -40,6 +43,8 @@ from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
 
@@ -89,7 +94,8 @@ async def make_services(
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
     embeds = stores.space.embeds or config.embedding.provider == "client"
-    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
+    moments = Moments(residency, past, clock)
+    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments)
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
@@ -126,6 +132,10 @@ async def make_services(
         now=clock.now,
         remember=remember,
         memories=memories,
+        knowledge=Knowledge(residency, preparing, backlog),
+        slot_history=SlotHistory(moments),
+        unite=UniteEntities(residency, clock, ids),
+        neighbours=Neighbours(),
         recall=recall,
         recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),
         give_feedback=give_feedback,

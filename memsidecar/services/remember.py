@@ -24,18 +24,38 @@ class Wait(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Stages:
+    """How far a write has got; it is durable. `extracted`: everything that is to be read out of it has been, else the
+    job `job` goes on with it. `searchable`: recall finds all of it by every means that works."""
+
+    extracted: bool = True
+    searchable: bool = True
+    job: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """What became of each draft, in order: an outcome, or the error of that draft alone."""
 
     outcomes: tuple[Outcome | SidecarError, ...]
     revision: int
+    stages: Stages = Stages()
 
 
 class Remember:
     def __init__(self, residency: Residency, preparing: Preparing, backlog: EmbeddingBacklog) -> None:
         self._residency, self._preparing, self._backlog = residency, preparing, backlog
 
-    async def __call__(self, scope: Scope, drafts: Sequence[Draft], wait: Wait, request: Request) -> Remembered:
+    async def __call__(
+        self,
+        scope: Scope,
+        drafts: Sequence[Draft],
+        wait: Wait,
+        request: Request,
+        *,
+        extract: bool = True,
+        job: str = "",
+    ) -> Remembered:
         """Store the drafts in one transaction. A draft that refers to what is not there fails alone.
 
         Raises DimensionMismatch, RequestIdReused, StoreFull, StoreUnavailable, LedgerDamaged: then nothing was stored.
@@ -55,4 +75,6 @@ class Remember:
         if loaded is not None and loaded.resident.due:
             self._backlog.notice(scope.partition)
         gone = NotFound("a memory stored by this request (purged since)")
-        return Remembered(tuple(gone if r is None else r for r in answer.results), answer.revision)
+        return Remembered(
+            tuple(r if isinstance(r, Outcome | SidecarError) else gone for r in answer.results), answer.revision
+        )

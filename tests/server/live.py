@@ -21,6 +21,7 @@ from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.following import Parts
 from memsidecar.services.generation import RecallDuring
 from memsidecar.services.keeping import KeepExchange
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.recall import Recall
 from memsidecar.services.sessions import Sessions
 from memsidecar.v1 import generation_service_pb2 as pb
@@ -78,6 +79,10 @@ async def live(
     services = Services(
         stack.remembering,
         stack.memories,
+        stack.knowledge,
+        stack.slot_history,
+        stack.unite,
+        Neighbours(),
         recall,
         recall_during,
         stack.judging,

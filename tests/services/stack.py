@@ -24,7 +24,9 @@ from memsidecar.services.changes import Changes
 from memsidecar.services.conversation import Conversation
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
+from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
+from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
@@ -32,6 +34,8 @@ from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
+from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
 from tests.doubles.hash_embedder import HashEmbedder
@@ -87,12 +91,16 @@ class Stack:
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
-        self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
+        self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
+        self.moments = Moments(self.residency, self.past, clock)
+        self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, self.moments)
         self.profiles = read_choice("", "default", "latest=recent")
         # Nobody listens there: a test that needs sessions names a server's.
         self.session_store = RedisSessions.connect(RedisSettings(f"unix://{directory / 'none.sock'}"))
-        self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
         self.recalling = self.recall_with(self.session_store)
+        self.knowledge = Knowledge(self.residency, self.preparing, self.backlog)
+        self.slot_history = SlotHistory(self.moments)
+        self.unite = UniteEntities(self.residency, clock, ids)
         self.judging = GiveFeedback(self.residency)
         self.watch = self.watch_with(60.0)
 

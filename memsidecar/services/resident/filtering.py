@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.meeting import usual_states
 from memsidecar.domain.memory import State
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
-from memsidecar.services.resident.columns import RECALLABLE_STATES, Columns, Strings
+from memsidecar.services.resident.columns import Columns, Strings
 from memsidecar.services.resident.partition import Resident
 
 Mask = NDArray[np.bool_]
@@ -50,11 +51,11 @@ def _state_and_kind(resident: Resident, wanted: Filter, now: int) -> Mask:
     columns = resident.columns
     live: Any = columns["live"]
     state: Any = columns["state"]
-    if not wanted.states and not wanted.kinds:
+    if not wanted.states and not wanted.kinds and wanted.valid_at is None:
         mask: Mask = np.array(columns["recallable"], dtype=np.bool_)
     else:
         # Expiry is a matter of time, not of what is stored: an active memory past its time is EXPIRED.
-        stored = (wanted.states - {State.EXPIRED}) if wanted.states else RECALLABLE_STATES
+        stored = (wanted.states - {State.EXPIRED}) if wanted.states else usual_states(wanted)
         mask = live & np.isin(state, [int(s) for s in stored])
         mask &= _of_kind(columns, wanted)
     if columns.first_expiry <= now:
