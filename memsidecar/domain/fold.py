@@ -120,7 +120,9 @@ def edges_of(memory: Memory) -> tuple[Edge, ...]:
 
 
 def conflict_edges_of(conflict: Conflict) -> tuple[ConflictEdge, ...]:
-    """The edges that a conflict draws as it stands: none once it is dismissed or undone."""
+    """The edges that a conflict draws as it stands: none once it is dismissed or undone, or has lost its memories."""
+    if len(conflict.memories) < 2:
+        return ()
     if conflict.state is ConflictState.RESOLVED and conflict.winner:
         superseded = (loser for loser in conflict.losers if loser != conflict.winner)
         return tuple(ConflictEdge(conflict.winner, Relation.SUPERSEDES, i, conflict.id) for i in superseded)

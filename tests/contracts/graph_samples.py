@@ -119,13 +119,13 @@ class Chance:
 
     def _conflict(self, position: int) -> Conflict:
         chance = self._random
-        memories = chance.sample(self._values, chance.choice([2, 2, 2, 3]))
+        memories = chance.sample(self._values, chance.choice([0, 1, 2, 2, 2, 2, 3]))
         if chance.random() < 0.2:
             memories = chance.sample(self._entities, 2)
         state = chance.choice([ConflictState.OPEN, ConflictState.RESOLVED, *ConflictState])
         changes: dict[str, object] = {"state": state, "rule": chance.choice(list(Rule)), "policy": Policy.FLAG}
         if state is ConflictState.RESOLVED:
             changes |= {"resolved_at": position, "resolution": chance.choice(list(Resolution))}
-            if changes["resolution"] is not Resolution.KEPT_BOTH:
+            if memories and changes["resolution"] is not Resolution.KEPT_BOTH:
                 changes |= {"winner": memories[-1], "losers": tuple(memories[:-1])}
         return conflict(f"k{chance.randrange(5)}", *memories, version=position, **changes)
