@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from memsidecar import __version__
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds, give_back
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
+from memsidecar.bootstrap.learning import open_jobs, open_learning
 from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
 from memsidecar.config import Config
 from memsidecar.domain.events import Entry
@@ -42,6 +43,7 @@ from memsidecar.services.remember import Remember
 from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from memsidecar.services.slot_history import SlotHistory
 from memsidecar.services.uniting import UniteEntities
@@ -116,7 +118,10 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
-    remember, give_feedback = Remember(residency, preparing, backlog), GiveFeedback(residency)
+    learning = open_learning(config, NamedTimes(times), clock)
+    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, stack)
+    remember = Remember(residency, preparing, backlog, learning, jobs.unfinished)
+    give_feedback = GiveFeedback(residency)
     parts = Parts(
         recall,
         residency,
@@ -142,6 +147,8 @@ async def make_services(
         usage_of=usages.of,
         build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
         sessions=sessions,
+        end_session=EndSession(sessions, remember),
+        jobs=jobs,
         info=Info(
             ServerInfo(
                 version=__version__,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memsidecar.domain.memory import Fact, Memory, Preference
+from memsidecar.domain import attributes
+from memsidecar.domain.memory import Fact, Kind, Memory, Preference
 from memsidecar.domain.text import normalise
 
 _NOTHING: frozenset[str] = frozenset()
@@ -27,8 +28,17 @@ def slot_of(memory: Memory) -> Slot | None:
     """The slot of a fact or a preference; None for what has none."""
     match memory.body:
         case Fact(subject=subject, predicate=predicate) if predicate:
-            return Slot(subject, normalise(predicate))
+            return _listed(subject, predicate) or Slot(subject, normalise(predicate))
         case Preference(subject=subject, topic=topic) if topic:
-            return Slot(subject, "preference", frozenset((normalise(topic),)))
+            listed = _listed(subject, topic, Kind.PREFERENCE)
+            return listed or Slot(subject, "preference", frozenset((normalise(topic),)))
         case _:
             return None
+
+
+def _listed(subject: str, name: str, kind: Kind | None = None) -> Slot | None:
+    known = attributes.slot_of(name)
+    if known is None or (kind is not None and known[0].kind is not kind):
+        return None
+    attribute, of = known
+    return Slot(subject, attribute.key, frozenset((of,)) if of else _NOTHING)

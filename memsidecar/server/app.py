@@ -32,11 +32,13 @@ from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.generation import RecallDuring
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info
+from memsidecar.services.jobs import Jobs
 from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
 from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from memsidecar.services.slot_history import SlotHistory
 from memsidecar.services.uniting import UniteEntities
@@ -129,6 +131,8 @@ class Services:
     usage_of: UsageOf
     build_context: BuildContext
     sessions: Sessions
+    end_session: EndSession
+    jobs: Jobs
     info: Info
     health: Health
     watch: Watch
@@ -239,7 +243,7 @@ class Server:
                 Terms(min_confidence=settings.min_confidence, heartbeat=settings.heartbeat),
             ),
         )
-        sessions = SessionServicer(services.sessions, namespace)
+        sessions = SessionServicer(services.sessions, services.end_session, services.usage_of, namespace, services.now)
         health = self._health.handler()
         data.add_generic_rpc_handlers(
             (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.slots import slot_of
-from memsidecar.domain.view import entity_keys
+from memsidecar.domain.view import entity_keys, named_keys
 from memsidecar.services.resident.packing import pack_rows, pack_strings, unpack_rows, unpack_strings
 
 _DICT_ENTRY = 110  # a dictionary slot with its key and value, as measured with small strings and integers
@@ -92,12 +92,11 @@ class Lookup:
             short = _short(memory.digest)
             if self._digests.setdefault(short, row) != row:
                 self._same_digest.setdefault(short, []).append(row)
-        if isinstance(memory.body, Entity):
-            for name in entity_keys(memory.body):
-                first = self._names.setdefault(name, memory.id)
-                if first != memory.id:
-                    self._same_name.setdefault(name, [first]).append(memory.id)
-                    self._choose(name)
+        for name in named_keys(memory):
+            first = self._names.setdefault(name, memory.id)
+            if first != memory.id:
+                self._same_name.setdefault(name, [first]).append(memory.id)
+                self._choose(name)
 
     def drop(self, row: int, memory: Memory) -> None:
         """Take out what `put` entered for this version."""

@@ -1,0 +1,107 @@
+"""The end of a session: what was said in it goes to long-term memory, each message once."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from memsidecar.domain.draft import Draft, Outcome, Request
+from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.memory import Episode, Provenance
+from memsidecar.domain.scope import Scope
+from memsidecar.domain.session import Message, Role, Session
+from memsidecar.ports.sessions import SessionKey
+from memsidecar.services.remember import Remember, Stages, Wait, job_of
+from memsidecar.services.sessions import Sessions
+
+_IDS = uuid.UUID("8f3d1b52-5a3f-4d0e-9b59-6f8f1a7c3e21")
+# Messages that are remembered in one transaction.
+CHUNK = 128
+# Beyond so many, texts are embedded after the answer: of more, the embedder takes longer than clients wait.
+EMBEDDED_AT_ONCE = 256
+MAX_OUTCOMES = 256
+_SPEAKERS = {Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "tool", Role.SYSTEM: "system"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The session as it ended. `outcomes` are at most MAX_OUTCOMES, those of what was read out of messages before those
+    of messages; an error is that of its message alone. `revision` is None when nothing was remembered."""
+
+    session: Session
+    outcomes: tuple[Outcome | SidecarError, ...] = ()
+    stages: Stages = field(default_factory=Stages)
+    revision: int | None = None
+
+
+class EndSession:
+    def __init__(self, sessions: Sessions, remember: Remember) -> None:
+        self._sessions, self._remember = sessions, remember
+
+    async def __call__(self, key: SessionKey, remember: bool, request: Request) -> Ended:
+        """Close a session; with `remember`, hand over its messages, those of the user to be read.
+
+        A message is known by the session's beginning and its seq: called again, also after a crash in between, it goes
+        on where it stopped. Raises NotFound and what `Remember` raises; then call again.
+        """
+        session = await self._sessions.end(key, request)
+        if not remember:
+            return Ended(session)
+        scope = replace(session.scope, namespace=key.partition.namespace, user=key.partition.user)
+        origin = str(uuid.uuid5(_IDS, f"{key.partition.name} {key.session_id} {session.created_at}"))
+        job = job_of(key.partition, Request(origin))
+        wait = Wait.SEARCHABLE if session.message_count <= EMBEDDED_AT_ONCE else Wait.DURABLE
+        outcomes: list[Outcome | SidecarError] = []
+        stages, revision, after = Stages(), None, 0
+        while messages := await self._sessions.messages(key, after, CHUNK):
+            after = messages[-1].seq
+            # Chunks have fixed borders, so that a message is always in the same one.
+            border = (messages[0].seq - 1) // CHUNK * CHUNK + CHUNK
+            messages = [message for message in messages if message.seq <= border]
+            after = messages[-1].seq
+            drafts = [draft for message in messages if (draft := _draft(scope, message)) is not None]
+            if not drafts:
+                continue
+            once = Request(str(uuid.uuid5(_IDS, f"{origin} {border}")), _digest(drafts), request.actor)
+            done = await self._remember(scope, drafts, wait, once, job=job)
+            outcomes += done.outcomes
+            revision = done.revision
+            stages = Stages(
+                stages.extracted and done.stages.extracted,
+                stages.searchable and done.stages.searchable,
+                stages.job or done.stages.job,
+            )
+        telling = sorted(outcomes, key=lambda o: not (isinstance(o, Outcome) and o.extracted))
+        return Ended(session, tuple(telling[:MAX_OUTCOMES]), stages, revision)
+
+
+def _draft(scope: Scope, message: Message) -> Draft | None:
+    """A message as an episode; None for one that says nothing."""
+    if not message.text.strip():
+        return None
+    role = _SPEAKERS[message.role]
+    speaker = message.name if message.role is Role.USER and message.name else role
+    return Draft(
+        Episode(message.text, speaker=speaker, start_time=message.created_at),
+        path=f"messages[{message.seq}]",
+        agent=scope.agent,
+        session=scope.session,
+        source=Provenance(
+            session=scope.session,
+            messages=(str(message.seq),),
+            agent=scope.agent,
+            speaker=speaker,
+            time=message.created_at,
+        ),
+        # Whatever a tool is called, it is not heard.
+        heard=None if message.role is Role.USER else (),
+    )
+
+
+def _digest(drafts: Sequence[Draft]) -> bytes:
+    content = sha256()
+    for draft in drafts:
+        content.update(repr((draft.path, draft.body)).encode())
+    return content.digest()
