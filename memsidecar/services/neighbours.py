@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 
 from memsidecar.domain import limits
 from memsidecar.domain.as_of import AsOf
+from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.errors import InvalidField, NotFound, StoreUnavailable
 from memsidecar.domain.fold import JUDGEMENTS, Edge, Relation
-from memsidecar.domain.meeting import USUAL_STATES, true_at
+from memsidecar.domain.meeting import USUAL_STATES
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.scope import Partition, resource_name
 from memsidecar.ports.graph import GraphStore
@@ -89,7 +90,7 @@ class Neighbours:
         return await walk.page(left, limit)
 
     async def _found(self, walk: _Walk, moment: Moment, memory_id: str, depth: int) -> list[_Step]:
-        if walk.as_of.known_at is not None and moment.now == walk.as_of.known_at:
+        if moment.past:
             adjacency = self._past.get(moment.resident)
             if adjacency is None:
                 adjacency = self._past[moment.resident] = await walk.adjacency()

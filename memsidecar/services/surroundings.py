@@ -59,7 +59,7 @@ def _related(ties: Iterable[Tie], near: Collection[str]) -> Iterable[Reached]:
 
 
 class Adjacency:
-    """The graph of a partition as its records say: for a time that the graph store does not show, or when it is away."""
+    """The graph of a partition as its records say: of a time that the graph store does not show, or when it is away."""
 
     def __init__(self) -> None:
         self._reached: dict[str, list[Reached]] = defaultdict(list)

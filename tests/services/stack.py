@@ -18,6 +18,7 @@ from memsidecar.domain.memory import Episode, Fact, Memory
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.changes import Changes
@@ -28,8 +29,10 @@ from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
 from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.projector import GraphProjector
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
@@ -103,6 +106,7 @@ class Stack:
         self.unite = UniteEntities(self.residency, clock, ids)
         self.judging = GiveFeedback(self.residency)
         self.watch = self.watch_with(60.0)
+        self.projector: GraphProjector | None = None
 
     @classmethod
     async def open(
@@ -120,11 +124,19 @@ class Stack:
             directory, ledger, accesses, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds()
         )
 
+    async def neighbours_in(self, graph: GraphStore) -> Neighbours:
+        """Neighbours over a graph that follows from now on."""
+        self.projector = GraphProjector(graph, self.ledger)
+        await self.projector.start()
+        return Neighbours(self.moments, graph, self.projector)
+
     async def close(self) -> None:
         await self.backlog.close()
         await self.past.close()
         await self.session_store.close()
         await self.residency.close()
+        if self.projector is not None:
+            await self.projector.close()
         await self.usages.close()
         await self.accesses.close()
         await self.indexes.close()
@@ -137,6 +149,8 @@ class Stack:
 
     def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
+        if self.projector is not None:
+            self.projector.publish(entries)
         self.past.follow(resident.partition, entries)
         self.changes.notice(resident, entries)
 
