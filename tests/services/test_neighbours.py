@@ -136,8 +136,8 @@ async def test_the_graph_of_the_past_is_what_was_known_then(world: World) -> Non
 
 
 async def test_what_is_superseded_is_reached_only_when_judgements_are_asked_for(world: World) -> None:
-    await world.put("first", Fact("I live in Rome", predicate="lives_in", object_text="Rome"), valid_from=10)
-    await world.put("second", Fact("I live in Bonn", predicate="lives_in", object_text="Bonn"), valid_from=20)
+    await world.put("first", Fact("my home is up north", predicate="lives_in", object_text="north"), valid_from=10)
+    await world.put("second", Fact("my home is down south", predicate="lives_in", object_text="south"), valid_from=20)
     assert await world.near("second", 3) == []
     assert await world.near("second", 3, "SUPERSEDES") == [(1, "first", "second SUPERSEDES first")]
     assert await world.near("first", 1) == [(1, "second", "second SUPERSEDES first")]
