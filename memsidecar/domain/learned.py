@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.attributes import ATTRIBUTES, Attribute, Cardinality, attribute_of
+from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Declined, Draft, Outcome
@@ -34,12 +35,20 @@ class ClaimFound:
     vectors: Vectors | None = None
 
 
-def _stored(decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None) -> Outcome:
-    return remember(decision, draft, found, vectors)
+def storing(rules: ConflictRules) -> Store:
+    """What stores a claim, with the rules for what it contradicts."""
+
+    def store(decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None) -> Outcome:
+        return remember(decision, draft, found, vectors, rules=rules)
+
+    return store
+
+
+_BY_DEFAULT = storing(DEFAULT_RULES)
 
 
 def learn(
-    decision: Decision, episode: Memory, claims: Sequence[ClaimFound], store: Store = _stored
+    decision: Decision, episode: Memory, claims: Sequence[ClaimFound], store: Store = _BY_DEFAULT
 ) -> Iterator[Outcome | Declined]:
     """Remember what was read out of an episode, each claim derived from it. One that cannot be stored is declined
     alone, with the reason; so is what another extractor has read out of the same episode for the same slot."""

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.claims import Claim
+from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ModelUnavailable
 from memsidecar.domain.job import DueItem, ItemSettled, ItemState, Told
-from memsidecar.domain.learned import ClaimFound, learn
+from memsidecar.domain.learned import ClaimFound, learn, storing
 from memsidecar.domain.memory import Episode, Memory, State
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.extraction import Declined as Reason
@@ -51,9 +52,10 @@ class Extract:
         backlog: EmbeddingBacklog,
         learning: Learning,
         extractor: Extractor,
+        rules: RuleChoice = DEFAULT_RULE_CHOICE,
     ) -> None:
         self._residency, self._preparing, self._backlog = residency, preparing, backlog
-        self._learning, self._extractor = learning, extractor
+        self._learning, self._extractor, self._rules = learning, extractor, rules
 
     async def __call__(self, partition: Partition, items: Sequence[DueItem]) -> None:
         """Ask about items of one partition, in their order, and settle each of them with what came of it, in one
@@ -84,7 +86,7 @@ class Extract:
                     decision.jobs.append(ItemSettled(each.item.position, ItemState.DONE, GONE))
                     continue
                 told: list[Outcome | Declined] = []
-                for outcome in learn(decision, memory, claims):
+                for outcome in learn(decision, memory, claims, storing(self._rules.of(partition.namespace))):
                     told.append(outcome)
                     yield PAUSE
                 decision.jobs.append(_settled(each.item, answer, (*told, *declined)))

@@ -20,8 +20,10 @@ from memsidecar.services.context import BuildContext
 from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.following import Parts
 from memsidecar.services.generation import RecallDuring
+from memsidecar.services.jobs import Jobs
 from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.recall import Recall
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from memsidecar.v1 import generation_service_pb2 as pb
 from memsidecar.v1.generation_service_pb2_grpc import GenerationServiceStub
@@ -89,6 +91,8 @@ async def live(
         stack.usages.of,
         BuildContext(recall, stack.residency, stack.past, sessions, tokenizer, clock),
         sessions,
+        EndSession(sessions, stack.remembering),
+        Jobs(stack.real_ledger, stack.residency, clock),
         FakeInfo(),
         FakeHealth(World()),
         stack.watch,
