@@ -11,6 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from memsidecar.domain import decide, removal
+from memsidecar.domain.conflicts.resolving import Dismiss, Keep, resolve
+from memsidecar.domain.conflicts.undoing import undo
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft, Patch, Request
 from memsidecar.domain.errors import SidecarError
@@ -51,7 +53,22 @@ _bodies: st.SearchStrategy[Body] = st.one_of(
     st.builds(Entity, st.sampled_from(NAMES), aliases=st.lists(st.sampled_from(NAMES), max_size=2).map(tuple)),
     st.builds(Entity, st.sampled_from(NAMES), summary=st.sampled_from(["", "a cat"])),
     st.builds(Fact, st.sampled_from(TEXTS), subject=st.just("") | _ids, object_text=st.sampled_from(["", "tea"])),
+    st.builds(
+        Fact,
+        st.sampled_from(["lives here", "lives there", "lives nowhere"]),
+        subject=st.sampled_from(["", "", "g0", "c0"]),
+        predicate=st.just("lives_in"),
+        object_text=st.sampled_from(["Oslo", "Rome", "Bonn"]),
+        object_entity=st.just("") | _ids,
+        negated=st.sampled_from([False, False, True]),
+    ),
     st.builds(Preference, st.sampled_from(TEXTS), subject=st.just("") | _ids),
+    st.builds(
+        Preference,
+        st.sampled_from(["likes tea", "hates tea"]),
+        topic=st.just("tea"),
+        polarity=st.sampled_from([-1.0, 1.0]),
+    ),
     st.builds(Procedure, st.sampled_from(TEXTS), steps=st.just(("boil", "pour"))),
 )
 _drafts = st.builds(
@@ -153,12 +170,33 @@ class Judge:
         give_feedback(decision, Scope("n", "u"), [Judged(self.memory_id, self.verdict, "items[0].memory")])
 
 
+@dataclass(frozen=True)
+class Settle:
+    """What a caller makes of the newest conflict that a memory takes part in."""
+
+    memory_id: str
+    choice: str
+
+    def __call__(self, decision: Decision) -> None:
+        ids = list(decision.view.conflicts_of(self.memory_id))
+        if not ids:
+            return
+        match self.choice:
+            case "undo":
+                undo(decision, ids[-1])
+            case "dismiss":
+                resolve(decision, ids[-1], Dismiss())
+            case _:
+                resolve(decision, ids[-1], Keep(self.memory_id, correction=self.choice == "correct"))
+
+
 _patches = st.fixed_dictionaries({}, optional={"importance": st.just(0.9), "labels": _labels, "mentions": _refs})
 COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Remember, _drafts, st.booleans()),
     st.builds(Remember, _drafts, st.booleans()),
     st.builds(Create, _drafts, st.sampled_from(CHOSEN)),
     st.builds(Update, _ids, st.sampled_from(["", *TEXTS]), st.sampled_from(NAMES), _patches, st.booleans()),
+    st.builds(Settle, _ids, st.sampled_from(["keep", "correct", "dismiss", "undo"])),
     st.builds(Embed, _ids),
     st.builds(Judge, _ids, st.sampled_from(Verdict)),
     st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
