@@ -16,7 +16,7 @@ from memsidecar.domain.scope import Partition
 from memsidecar.ports.graph import GraphChange, GraphStore
 from memsidecar.services.surroundings import Adjacency
 from tests.contracts.test_graph_store import open_graph
-from tests.doubles.histories import HISTORIES, Command
+from tests.doubles.histories import HISTORIES, KNOWLEDGE, Command
 from tests.doubles.naive_graph import NaiveGraph
 from tests.services.resident.test_histories import lived
 
@@ -82,7 +82,7 @@ def readable(events: Sequence[Event]) -> list[Event]:
 
 
 @settings(max_examples=25, deadline=None)
-@given(HISTORIES, _CUTS)
+@given(HISTORIES | KNOWLEDGE, _CUTS)
 def test_an_engines_graph_is_the_naive_one(histories: Histories, history: list[Command], cuts: list[int]) -> None:
     *_, events = lived(history)
     model = model_of(events)
@@ -91,7 +91,7 @@ def test_an_engines_graph_is_the_naive_one(histories: Histories, history: list[C
 
 
 @settings(max_examples=100, deadline=None)
-@given(HISTORIES)
+@given(HISTORIES | KNOWLEDGE)
 def test_a_replay_without_what_is_erased_makes_the_same_graph(history: list[Command]) -> None:
     *_, events = lived(history)
     live, replayed = model_of(events), model_of(readable(events))
@@ -99,7 +99,7 @@ def test_a_replay_without_what_is_erased_makes_the_same_graph(history: list[Comm
 
 
 @settings(max_examples=100, deadline=None)
-@given(HISTORIES)
+@given(HISTORIES | KNOWLEDGE)
 def test_the_records_alone_say_what_the_graph_says(history: list[Command]) -> None:
     resident, _, events = lived(history)
     if any(isinstance(event, MemoryPurged) for event in events):

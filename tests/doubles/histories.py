@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from memsidecar.domain import decide, removal
+from memsidecar.domain import decide, entities, removal
 from memsidecar.domain.conflicts.resolving import Dismiss, Keep, resolve
 from memsidecar.domain.conflicts.undoing import undo
 from memsidecar.domain.decision import Decision
@@ -53,22 +53,7 @@ _bodies: st.SearchStrategy[Body] = st.one_of(
     st.builds(Entity, st.sampled_from(NAMES), aliases=st.lists(st.sampled_from(NAMES), max_size=2).map(tuple)),
     st.builds(Entity, st.sampled_from(NAMES), summary=st.sampled_from(["", "a cat"])),
     st.builds(Fact, st.sampled_from(TEXTS), subject=st.just("") | _ids, object_text=st.sampled_from(["", "tea"])),
-    st.builds(
-        Fact,
-        st.sampled_from(["lives here", "lives there", "lives nowhere"]),
-        subject=st.sampled_from(["", "", "g0", "c0"]),
-        predicate=st.just("lives_in"),
-        object_text=st.sampled_from(["Oslo", "Rome", "Bonn"]),
-        object_entity=st.just("") | _ids,
-        negated=st.sampled_from([False, False, True]),
-    ),
     st.builds(Preference, st.sampled_from(TEXTS), subject=st.just("") | _ids),
-    st.builds(
-        Preference,
-        st.sampled_from(["likes tea", "hates tea"]),
-        topic=st.just("tea"),
-        polarity=st.sampled_from([-1.0, 1.0]),
-    ),
     st.builds(Procedure, st.sampled_from(TEXTS), steps=st.just(("boil", "pour"))),
 )
 _drafts = st.builds(
@@ -190,18 +175,82 @@ class Settle:
                 resolve(decision, ids[-1], Keep(self.memory_id, correction=self.choice == "correct"))
 
 
+@dataclass(frozen=True)
+class Unite:
+    """One entity turns out to be another, or not to be it after all."""
+
+    target: str
+    source: str
+    apart: bool
+
+    def __call__(self, decision: Decision) -> None:
+        if self.apart:
+            entities.unmerge(decision, self.source)
+        elif self.source != self.target:
+            entities.merge(decision, self.target, [self.source], "")
+
+
 _patches = st.fixed_dictionaries({}, optional={"importance": st.just(0.9), "labels": _labels, "mentions": _refs})
 COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Remember, _drafts, st.booleans()),
     st.builds(Remember, _drafts, st.booleans()),
     st.builds(Create, _drafts, st.sampled_from(CHOSEN)),
     st.builds(Update, _ids, st.sampled_from(["", *TEXTS]), st.sampled_from(NAMES), _patches, st.booleans()),
-    st.builds(Settle, _ids, st.sampled_from(["keep", "correct", "dismiss", "undo"])),
     st.builds(Embed, _ids),
     st.builds(Judge, _ids, st.sampled_from(Verdict)),
     st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
 )
 HISTORIES = st.lists(COMMANDS, min_size=1, max_size=25)
+
+# Histories in which memories contradict one another: what is said of two people and a place, by one source or more.
+_FIRST: list[Command] = [
+    Create(Draft(Entity("Ann"), path="d"), "c0"),
+    Create(Draft(Entity("Oslo"), path="d"), "c1"),
+    Create(Draft(Episode("so it was said"), path="d"), "c2"),
+]
+_of_whom = st.sampled_from(["", "", "c0"])
+_STATEMENTS = st.builds(
+    Draft,
+    body=st.one_of(
+        st.builds(
+            Fact,
+            st.sampled_from(["lives here", "lives there", "lives nowhere"]),
+            subject=_of_whom,
+            predicate=st.just("lives_in"),
+            object_text=st.sampled_from(["Oslo", "Rome", "Bonn"]),
+            object_entity=st.sampled_from(["", "c1"]),
+            negated=st.sampled_from([False, False, True]),
+        ),
+        st.builds(
+            Preference,
+            st.sampled_from(["likes tea", "hates tea"]),
+            topic=st.just("tea"),
+            value=st.just("tea"),
+            polarity=st.sampled_from([-1.0, 1.0]),
+            subject=_of_whom,
+        ),
+    ),
+    path=st.just("d"),
+    source=st.none() | st.builds(Provenance, derived_from=st.sampled_from([(), ("c2",), ("g0",), ("c2", "g0")])),
+    valid_from=_times,
+    confidence=st.sampled_from([0.4, 1.0]),
+)
+_STATING: st.SearchStrategy[Command] = st.one_of(
+    *(st.builds(Remember, _STATEMENTS, st.just(False)) for _ in range(6)),
+    st.builds(Settle, _ids, st.sampled_from(["keep", "correct", "dismiss", "undo"])),
+    st.builds(Settle, _ids, st.sampled_from(["keep", "correct", "dismiss", "undo"])),
+    st.builds(Unite, st.sampled_from(CHOSEN), st.sampled_from(CHOSEN), st.booleans()),
+    st.builds(
+        Remember, st.builds(Draft, body=st.builds(Episode, st.sampled_from(TEXTS)), path=st.just("d")), st.just(False)
+    ),
+    st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
+    st.builds(
+        Create,
+        st.builds(Draft, body=st.builds(Entity, st.sampled_from(NAMES)), path=st.just("d")),
+        st.sampled_from(CHOSEN),
+    ),
+)
+KNOWLEDGE = st.lists(_STATING, min_size=4, max_size=25).map(lambda commands: [*_FIRST, *commands])
 
 
 def new_ids() -> Callable[[], str]:

@@ -18,6 +18,7 @@ async def test_every_suite_passes_on_ladybug() -> None:
     suites = [
         "tests/contracts/test_graph_store.py",
         "tests/contracts/test_graph_ties.py",
+        "tests/contracts/test_graph_histories.py",
         "tests/adapters/kuzu_graph/test_files.py",
         "tests/adapters/kuzu_graph/test_crash.py",
         "tests/adapters/kuzu_graph/test_opening.py",
