@@ -237,11 +237,12 @@ class _Watching:
         if conflict.version > 1 and await self._is_as_before(conflict, entry):
             return None
         memories: dict[str, Memory] = {}
-        for find in (lambda: ids_of(conflict), lambda: named_by(memories.values())):
-            for memory_id in find():
-                memory = await self._version(memory_id, entry)
-                if memory is not None:
-                    memories[memory_id] = memory
+        for memory_id in ids_of(conflict):
+            if (memory := await self._version(memory_id, entry)) is not None:
+                memories[memory_id] = memory
+        for memory_id in named_by(tuple(memories.values())):
+            if (memory := await self._version(memory_id, entry)) is not None:
+                memories[memory_id] = memory
         shown = Shown(conflict, memories)
         if self._is_narrow and not any(self._meets(memory, entry) for memory in shown.sides):
             return None

@@ -188,6 +188,11 @@ class Lookup:
         """The families that somebody has memories of; looks at all slots."""
         return sorted({family for whose, family in self._slots if whose == subject})
 
+    def slots_by_memory(self) -> Mapping[str, tuple[str, str]]:
+        """Memory id -> (subject, family) of its slot; looks at all memories."""
+        ids = {row: memory_id for memory_id, row in self.rows.items()}
+        return {ids[row]: slot for slot, rows in self._slots.items() for row in rows if row in ids}
+
     def dump(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything, as arrays: made again from the records it would take a decoding of each."""
         same_digest = [(short, row) for short, rows in self._same_digest.items() for row in rows]
