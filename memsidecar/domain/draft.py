@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
 
-from memsidecar.domain.claims import Manner
+from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.conflict import Policy, Source
 from memsidecar.domain.events import Vectors
 from memsidecar.domain.memory import Body, Kind, Memory, Provenance
+from memsidecar.domain.mentions import Mention
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -53,9 +54,17 @@ class Draft:
     """What a contradiction leads to; None: what the rules of the namespace say."""
     manner: Manner = Manner.STATED
     said_by: Source = Source.USER
+    subject_named: Mention | None = None
+    """Whom it is about, as written: found by name or made when it is stored, in place of the body's `subject`."""
+    object_named: Mention | None = None
+    """What a fact's value names, likewise, in place of the body's `object_entity`."""
     claims: tuple[Draft, ...] = ()
     """What was read out of this text. Each is remembered after it, derived from it."""
     declined: tuple[Declined, ...] = ()
+    heard: tuple[Span, ...] | None = None
+    """The parts of an episode's text that the user's side said; None: all of it."""
+    asks: bool = False
+    """Whether a model is to read it, too, when there is one."""
 
 
 class Action(IntEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memsidecar.domain.conflicts.chain import covers
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.recall import Filter
@@ -17,12 +18,6 @@ _ABOUT = (Relation.MENTIONS, Relation.ABOUT)
 def usual_states(wanted: Filter) -> frozenset[State]:
     """States that meet a filter that names none. What was true at a time may have been superseded since."""
     return USUAL_STATES if wanted.valid_at is None else _STATES_OF_A_TIME
-
-
-def true_at(memory: Memory, time: int) -> bool:
-    """Whether a memory says that it was true in the world then; one that says nothing of times always was."""
-    starts, ends = memory.valid_from, memory.valid_to
-    return (starts is None or starts <= time) and (ends is None or time < ends)
 
 
 def state_seen(memory: Memory, now: int, known: int) -> State:
@@ -48,7 +43,7 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | N
         and _is_within(memory.said_at, wanted.min_said, wanted.max_said)
         and (wanted.min_importance is None or memory.importance >= wanted.min_importance)
         and (wanted.min_confidence is None or memory.confidence >= wanted.min_confidence)
-        and (wanted.valid_at is None or true_at(memory, wanted.valid_at))
+        and (wanted.valid_at is None or covers(memory, wanted.valid_at))
         and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
         and _is_about(memory, wanted.entities)
     )

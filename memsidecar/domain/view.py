@@ -15,6 +15,8 @@ from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import entity_key
 
 _NONE: frozenset[str] = frozenset()
+IDENTITY = "same_as"
+"""The attribute of the records of merges of entities: they are kept as resolved conflicts."""
 # The edges by which a memory leads to an entity.
 NAMING = frozenset({Relation.MENTIONS, Relation.ABOUT})
 
@@ -35,11 +37,12 @@ class PartitionView(Protocol):
         ...
 
     def entity(self, key: str) -> str | None:
-        """The live entity with that name or alias (`entity_key`); the oldest one when several share it."""
+        """The live entity with that name or alias (`entity_key`), none that is merged into another one; the oldest one
+        when several share it."""
         ...
 
     def named(self, key: str) -> Iterable[str]:
-        """All live entities with that name or alias."""
+        """All live entities with that name or alias, none that are merged into another one."""
         ...
 
     def naming(self, entity_id: str) -> Iterable[str]:
@@ -76,6 +79,13 @@ def entity_keys(entity: Entity) -> tuple[str, ...]:
     keys = dict.fromkeys(entity_key(name) for name in (entity.display_name, *entity.aliases))
     keys.pop("", None)
     return tuple(keys)
+
+
+def named_keys(memory: Memory) -> tuple[str, ...]:
+    """The keys that lead to a memory: an entity's that is live and not merged into another one, else none."""
+    if not isinstance(memory.body, Entity) or memory.state in (State.DELETED, State.SUPERSEDED):
+        return ()
+    return entity_keys(memory.body)
 
 
 def names(memory: Memory, entity_id: str) -> bool:
@@ -159,7 +169,7 @@ class Overlay:
         found = [i for i in self._under.named(key) if i not in self._memories]
         for memory_id in self._entities.get(key, ()):
             memory = self._live(memory_id)
-            if memory is not None and isinstance(memory.body, Entity) and key in entity_keys(memory.body):
+            if memory is not None and key in named_keys(memory):
                 found.append(memory_id)
         return found
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memsidecar.domain.confidence import grounds, hit_confidence
+from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
-from memsidecar.domain.meeting import meets, state_seen, true_at
+from memsidecar.domain.meeting import meets, state_seen
 from memsidecar.domain.memory import Entity, Memory
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from memsidecar.domain.conflict import Conflict
-from memsidecar.domain.conflicts.shown import Shown, ids_of
+from memsidecar.domain.conflicts.shown import Shown, ids_of, named_by
 from memsidecar.domain.errors import Draining, RevisionUnknown
 from memsidecar.domain.events import (
     Change,
@@ -24,6 +24,7 @@ from memsidecar.domain.meeting import meets
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.recall import NO_FILTER, Filter
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.view import IDENTITY
 from memsidecar.ports.ledger import Ledger
 from memsidecar.services.changes import Changes, Listening
 from memsidecar.services.residency import Residency
@@ -230,12 +231,17 @@ class _Watching:
                 return None if self._is_narrow else Changed(entry, entry.revision)
 
     async def _contradicted(self, conflict: Conflict, entry: Entry) -> Contradicted | None:
+        if conflict.attribute == IDENTITY:
+            # The record of a merge of entities is no conflict of memories; what it has changed is told.
+            return None
         if conflict.version > 1 and await self._is_as_before(conflict, entry):
             return None
         memories: dict[str, Memory] = {}
         for memory_id in ids_of(conflict):
-            memory = await self._version(memory_id, entry)
-            if memory is not None:
+            if (memory := await self._version(memory_id, entry)) is not None:
+                memories[memory_id] = memory
+        for memory_id in named_by(tuple(memories.values())):
+            if (memory := await self._version(memory_id, entry)) is not None:
                 memories[memory_id] = memory
         shown = Shown(conflict, memories)
         if self._is_narrow and not any(self._meets(memory, entry) for memory in shown.sides):

@@ -12,6 +12,7 @@ from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import RequestIdReused, SidecarError
 from memsidecar.domain.events import Entry, Event
 from memsidecar.domain.fold import apply
+from memsidecar.domain.job import JobChange
 from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.view import Overlay
 from memsidecar.ports.ledger import Append, Head, Ledger, RequestKnown, StaleRevision
@@ -27,7 +28,14 @@ _log = logging.getLogger(__name__)
 # Events decided together; more than this would make one transaction long.
 MAX_EVENTS = 2_000
 
-Command = Callable[[Decision], Iterable[Result]]
+
+class Pause:
+    """A command yields it where others may have a turn; it is no result."""
+
+
+PAUSE = Pause()
+
+Command = Callable[[Decision], Iterable[Result | Pause]]
 """Decides; may be run again on a newer state, so it keeps nothing. One of many items yields their results one by one:
 others get a turn between them."""
 
@@ -46,6 +54,7 @@ class _Waiting:
     future: asyncio.Future[Answer]
     results: tuple[Result, ...] = ()
     events: list[Event] = field(default_factory=list)
+    jobs: list[JobChange] = field(default_factory=list)
     revision: int = 0
 
 
@@ -156,7 +165,8 @@ class PartitionWriter:
             results = []
             try:
                 for result in waiting.command(decision):
-                    results.append(result)
+                    if not isinstance(result, Pause):
+                        results.append(result)
                     await turn.give()
             except SidecarError as error:
                 refused.append((waiting, error))
@@ -164,7 +174,7 @@ class PartitionWriter:
             except Exception as error:  # whatever it is, it is this caller's alone
                 _set_error(waiting.future, error)
                 continue
-            waiting.results, waiting.events = tuple(results), decision.events
+            waiting.results, waiting.events, waiting.jobs = tuple(results), decision.events, decision.jobs
             if index + 1 < len(batch):
                 for event in waiting.events:
                     view.add(event)
@@ -202,8 +212,10 @@ class PartitionWriter:
                 answer = encode(waiting.results, waiting.events, start, revision)
                 requests.append(KnownRequest(waiting.request.request_id, waiting.request.digest, answer))
         events = [event for waiting in decided for event in waiting.events]
-        if events or requests:
-            batch = Append(self._resident.partition, self._resident.head.revision, events, self._clock.now(), requests)
+        jobs = [change for waiting in decided for change in waiting.jobs]
+        if events or requests or jobs:
+            head, now = self._resident.head.revision, self._clock.now()
+            batch = Append(self._resident.partition, head, events, now, requests, jobs)
             try:
                 entries = await self._ledger.append(batch)
             except RequestKnown as error:

@@ -66,7 +66,9 @@ class NaivePartition:
         if not key:
             return []
         entities = ((m.id, m.body) for m in self._live() if isinstance(m.body, Entity))
-        return [i for i, body in entities if key in map(entity_key, (body.display_name, *body.aliases))]
+        merged = {m.id for m in self.memories.values() if m.state is State.SUPERSEDED}
+        named = ((i, map(entity_key, (body.display_name, *body.aliases))) for i, body in entities if i not in merged)
+        return [i for i, keys in named if key in keys]
 
     def naming(self, entity_id: str) -> list[str]:
         return [m.id for m in self.memories.values() if names(m, entity_id)]

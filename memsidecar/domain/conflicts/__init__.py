@@ -1,1 +1,1 @@
-"""Conflicts: what contradicts what, what comes of it, and how it is settled."""
+"""What contradicts what, what is made of it, and from when until when each thing is true. Pure, as decide.py."""

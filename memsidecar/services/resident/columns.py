@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.conflicts.chain import end_of
 from memsidecar.domain.diversity import fold_number
 from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.meeting import USUAL_STATES
@@ -145,7 +146,8 @@ class Columns:
         superseded_at = memory.superseded_at if memory.state is State.SUPERSEDED else None
         a["superseded"][row] = -NEVER if superseded_at is None else superseded_at
         a["valid_from"][row] = -NEVER if memory.valid_from is None else memory.valid_from
-        a["valid_to"][row] = NEVER if memory.valid_to is None else memory.valid_to
+        ends = end_of(memory)
+        a["valid_to"][row] = NEVER if ends is None else ends
         a["fold"][row] = fold_number(memory)
         a["importance"][row] = memory.importance
         a["confidence"][row] = memory.confidence

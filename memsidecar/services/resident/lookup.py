@@ -14,7 +14,7 @@ from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.slots import slot_of
-from memsidecar.domain.view import entity_keys
+from memsidecar.domain.view import entity_keys, named_keys
 from memsidecar.services.resident.packing import pack_rows, pack_strings, unpack_rows, unpack_strings
 
 _DICT_ENTRY = 110  # a dictionary slot with its key and value, as measured with small strings and integers
@@ -98,12 +98,11 @@ class Lookup:
             short = _short(memory.digest)
             if self._digests.setdefault(short, row) != row:
                 self._same_digest.setdefault(short, []).append(row)
-        if isinstance(memory.body, Entity):
-            for name in entity_keys(memory.body):
-                first = self._names.setdefault(name, memory.id)
-                if first != memory.id:
-                    self._same_name.setdefault(name, [first]).append(memory.id)
-                    self._choose(name)
+        for name in named_keys(memory):
+            first = self._names.setdefault(name, memory.id)
+            if first != memory.id:
+                self._same_name.setdefault(name, [first]).append(memory.id)
+                self._choose(name)
 
     def drop(self, row: int, memory: Memory) -> None:
         """Take out what `put` entered for this version."""
@@ -188,6 +187,11 @@ class Lookup:
     def slots_of(self, subject: str) -> list[str]:
         """The families that somebody has memories of; looks at all slots."""
         return sorted({family for whose, family in self._slots if whose == subject})
+
+    def slots_by_memory(self) -> Mapping[str, tuple[str, str]]:
+        """Memory id -> (subject, family) of its slot; looks at all memories."""
+        ids = {row: memory_id for memory_id, row in self.rows.items()}
+        return {ids[row]: slot for slot, rows in self._slots.items() for row in rows if row in ids}
 
     def dump(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything, as arrays: made again from the records it would take a decoding of each."""
