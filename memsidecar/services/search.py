@@ -313,7 +313,8 @@ class Search:
         """What an answer from this partition rests on."""
         if self._scored is None or self._signals is None:
             return NO_GROUNDS
-        return grounds(self._signals, self._scored.own)
+        derived: Any = self._resident.columns["derived"][self._rows]
+        return grounds(self._signals, self._scored.own, ~derived)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
         """Names of the entities that led to a memory: those of the question, else those of the best hits."""
