@@ -63,16 +63,13 @@ _POLAR = re.compile(
 class Cues:
     """`past`: asks for what was said or done, not for advice. `assistant`: asks for what the assistant said. `broad`:
     asks for several things, which were said on several days. `narrow`: asks for one thing.
-    `recent`: asks for what is new. `history`: asks for what was, or how it came to be, not for what is. `polar`: can be
-    answered with yes or no."""
+    `recent`: asks for what is new."""
 
     past: bool = False
     assistant: bool = False
     broad: bool = False
     narrow: bool = False
     recent: bool = False
-    history: bool = False
-    polar: bool = False
 
     @property
     def breadth(self) -> float:
@@ -86,7 +83,7 @@ NO_CUES = Cues()
 def read_cues(text: str) -> Cues:
     """The cues of a question in English or Chinese; of others none."""
     # In lower case, which is quicker than patterns that ignore case.
-    end = text[-_READ:].strip().lower()
+    end = _asked(text)
     broad = _BROAD.search(end) is not None
     return Cues(
         past=_PAST.search(end) is not None,
@@ -94,6 +91,18 @@ def read_cues(text: str) -> Cues:
         broad=broad,
         narrow=not broad and _NARROW.search(end) is not None,
         recent=_RECENT.search(end) is not None,
-        history=_HISTORY.search(end) is not None,
-        polar=_POLAR.search(end) is not None,
     )
+
+
+def asks_for_history(text: str) -> bool:
+    """Whether a question in English or Chinese is after what was, or how it came to be, rather than after what is."""
+    return _HISTORY.search(_asked(text)) is not None
+
+
+def is_polar(text: str) -> bool:
+    """Whether a question in English or Chinese can be answered with yes or no."""
+    return _POLAR.search(_asked(text)) is not None
+
+
+def _asked(text: str) -> str:
+    return text[-_READ:].strip().lower()

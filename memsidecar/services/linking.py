@@ -25,7 +25,7 @@ class Group:
         return min(self.members)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Placed:
     """What stands at one place of an answer: candidates that say the same, or a memory that was not among them.
 

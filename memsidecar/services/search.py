@@ -10,6 +10,7 @@ import numpy as np
 
 from memsidecar.domain.confidence import grounds, hit_confidence
 from memsidecar.domain.conflicts.chain import true_at
+from memsidecar.domain.cues import asks_for_history, is_polar
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.meeting import meets, state_seen
@@ -218,9 +219,10 @@ class Search:
             return False
         if own.id == standing.memory_id:
             return True
-        cues = self._analysis.cues
-        if standing.state is State.SUPERSEDED and (cues.history or (cues.polar and _is_counted(other))):
-            return False
+        if standing.state is State.SUPERSEDED:
+            text = self._question.text
+            if asks_for_history(text) or (is_polar(text) and _is_counted(other)):
+                return False
         rows = [self._resident.lookup.rows[each] for each in (own.id, standing.memory_id, other_id)]
         if self._vector is None or not all(map(self._resident.has_vectors, (own.id, standing.memory_id, other_id))):
             return self._shares_words(standing.text, other.text)
