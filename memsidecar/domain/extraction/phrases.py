@@ -21,7 +21,7 @@ WORD = re.compile(r"(?<![\w.,])\d{0,3}[A-Za-z][A-Za-z'’-]*")
 _ENDS = frozenset(
     """i i'm i've i'd i'll it it's he she they we we've we're you this that there which who whom what how when where why
     am is are was were be been being do does did has have had will would can could should may might must
-    and but or if so because since as than then not no nor using use used via like including with without into
+    and but or if so because since as than then not no nor using use used via like including with without
     while before after during until between from by over within""".split()
 )
 _LEAD = frozenset(
@@ -73,7 +73,7 @@ def _of_count(left: str, right: str, previous: str, before: str, kind: str) -> s
         # What the number is of counts too, as in "the daily quota of 1,200 calls".
         named = f"{before} {counted}" if _OF_END.search(left) else f"{_doing(left)} {counted}"
         return named + (rate.group() if rate is not None else "")
-    if not before or kind != "count" or _MEASURES.search(left) is None:
+    if kind != "count" or _MEASURES.search(left) is None:
         return ""
     of = _NUMBER_OF.search(f"{previous[-_NUMBER_OF_REACH:]} {left}")
     if of is None:

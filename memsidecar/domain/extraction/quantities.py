@@ -113,6 +113,8 @@ def _claim(
     subject = _subject(begins)
     if not attribute or subject is None or _OTHERS.search(left[-80:]) or _is_for_other_rules(attribute):
         return None
+    if subject:
+        attribute = _less(attribute, subject)
     if _is_goal(left, kind):
         attribute = GOAL + attribute
     rate = PER.match(right) if kind in ("money", "measure", "count") else None
@@ -127,6 +129,12 @@ def _claim(
         manner=Manner.CORRECTED if _CORRECTED.search(left) else Manner.CHANGED if changed else Manner.STATED,
         confidence=0.85 if clause.mood is Mood.STATES else 0.7,
     )
+
+
+def _less(attribute: str, subject: str) -> str:
+    """The attribute without whose it is: of "my sister has 2 kids" the kids."""
+    who = subject.partition(" ")[2] + " "
+    return attribute[len(who) :] if attribute.startswith(who) else attribute
 
 
 def _is_own(around: str, begins: str, previous: str) -> bool:
@@ -154,7 +162,7 @@ _SUBJECT = re.compile(
     r"|aunt|cousins?|grandma|grandpa"
     r"|grandmother|grandfather|nephew|niece|friends?|boss|manager|colleagues?|coworkers?|roommates?|neighbou?rs?"
     r"|doctor|teacher|dog|cat|puppy"
-    r"|kitten|team|company)(?! ?['’]s)(?: [A-Z][a-z]+)?|(?:he|she|they|you)(?= ))\b",
+    r"|kitten|team|company)(?! ?['’]s)(?-i: [A-Z][a-z]+)?|(?:he|she|they|you)(?= ))\b",
     re.IGNORECASE,
 )
 
