@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from memsidecar.domain.memory import Episode, Fact, Memory, Preference
 from memsidecar.domain.scope import Scope
+from memsidecar.domain.slot_words import rarity_among
 from memsidecar.domain.slots import BEARS, OPPOSED, SAME, Slot, bears_on, opposed, same_slot, same_value, slot_of
 from memsidecar.domain.tokens import tokens
 
@@ -101,10 +102,15 @@ def test_the_value_before_confirms_or_denies_the_older_one() -> None:
     )
 
 
-def test_nearness_of_the_statements_moves_what_the_words_leave_open() -> None:
-    older, newer = fact("study time", "3 hours"), fact("study sessions", "4 hours")
-    near, far = (same_slot(older, newer, changed=True, similarity=s) for s in (0.9, 0.2))
-    assert near > far
+def test_words_that_come_everywhere_tell_less() -> None:
+    older, newer = fact("problems", "5"), fact("algebra problems", "8")
+    often = {"problem": 90}
+    rarity = rarity_among(100, lambda stem: often.get(stem, 1))
+    assert same_slot(older, newer, changed=True, rarity=rarity) < same_slot(older, newer, changed=True)
+
+
+def test_two_texts_do_not_make_their_words_common() -> None:
+    assert rarity_among(2, lambda _: 2)("deadline") > 0.5
 
 
 def test_what_is_anothers_is_of_another_slot() -> None:
