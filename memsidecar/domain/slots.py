@@ -96,6 +96,15 @@ def same_slot(a: Slot, b: Slot, *, changed: bool = False, rarity: Rarity = alike
     return 1.0 if a.qualifier == b.qualifier else 0.0
 
 
+def single_valued(slot: Slot) -> bool:
+    """Whether the slot has one value at a time, so that another one replaces it or contradicts it: quantities, and what
+    the table of attributes says is single."""
+    if slot.quantity is not None:
+        return True
+    known = attribute_slot(slot.family) if slot.family not in (EXPERIENCE, PREFERENCE) else None
+    return known is not None and known[0].cardinality is Cardinality.SINGLE
+
+
 def same_value(a: Slot, b: Slot) -> bool:
     """Whether both state the same value: "1,200 calls" and "1200", "0.25 s" and "250ms"."""
     if a.quantity is not None and b.quantity is not None:

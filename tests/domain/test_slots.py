@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 from memsidecar.domain.memory import Episode, Fact, Memory, Preference
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.slot_words import rarity_among
-from memsidecar.domain.slots import BEARS, OPPOSED, SAME, Slot, bears_on, opposed, same_slot, same_value, slot_of
+from memsidecar.domain.slots import (
+    BEARS,
+    OPPOSED,
+    SAME,
+    Slot,
+    bears_on,
+    opposed,
+    same_slot,
+    same_value,
+    single_valued,
+    slot_of,
+)
 from memsidecar.domain.tokens import tokens
 
 
@@ -111,6 +122,24 @@ def test_words_that_come_everywhere_tell_less() -> None:
 
 def test_two_texts_do_not_make_their_words_common() -> None:
     assert rarity_among(2, lambda _: 2)("deadline") > 0.5
+
+
+@pytest.mark.parametrize(
+    ("slot", "single"),
+    [
+        (fact("lives in", "Rome"), True),
+        (fact("test coverage", "78%"), True),
+        (fact("allergies", "nuts"), False),
+        (fact("experience", "used Flask"), False),
+        (fact("shoe brand", "Acme"), False),
+    ],
+)
+def test_quantities_and_what_the_table_says_have_one_value_at_a_time(slot: Slot, single: bool) -> None:
+    assert single_valued(slot) is single
+
+
+def test_a_deadline_of_the_table_meets_one_in_the_words_of_the_text() -> None:
+    assert same_slot(fact("deadline:essay", "April 15"), fact("essay deadline", "April 22"), changed=True) >= SAME
 
 
 def test_what_is_anothers_is_of_another_slot() -> None:
