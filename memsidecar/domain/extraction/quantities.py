@@ -102,14 +102,15 @@ def _claim(
     prose: str, clause: Clause, before: list[Clause], match: re.Match[str], left: str, right: str
 ) -> Claim | None:
     kind = match.lastgroup or ""
-    previous = prose[max(before[-1].start, before[-1].end - NEAR) : before[-1].end] if before else ""
+    earlier = [prose[max(clause.start, clause.end - NEAR) : clause.end] for clause in before[-_CLAUSES_BEFORE:]]
+    previous = earlier[-1] if earlier else ""
     begins = prose[clause.start : min(clause.end, clause.start + NEAR)].lstrip()
     changed = _says_change(left, right, kind) or (WORD.search(left) is None and _says_change(previous, "", kind))
     if not (changed or _is_own(left + right, begins, previous) or _PLAIN.match(begins)):
         return None
     if clause.mood is Mood.ASKS and _PRESUPPOSED.search(left) is None:
         return None
-    attribute = phrase_of(left, right, previous, kind)
+    attribute = phrase_of(left, right, earlier, kind)
     subject = _subject(begins)
     if not attribute or subject is None or _OTHERS.search(left[-80:]) or _is_for_other_rules(attribute):
         return None
@@ -144,6 +145,8 @@ def _is_own(around: str, begins: str, previous: str) -> bool:
     return _LEANS.match(begins) is not None and _OWN.search(previous) is not None
 
 
+# How many clauses before may say what a number is of.
+_CLAUSES_BEFORE = 3
 # What one states of oneself with a number and other rules read more exactly: "I'm 34", "180 cm tall".
 _OTHER_RULES = frozenset(
     ("age", "height", "weight", "birthday", "name", "from", "status", "phone", "grade", "children")

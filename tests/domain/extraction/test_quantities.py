@@ -55,6 +55,11 @@ def test_a_relative_clause_is_about_what_stands_before_it() -> None:
     ]
 
 
+def test_a_pronoun_is_about_what_an_earlier_clause_names() -> None:
+    text = "I'm tuning the dashboard response time, which was initially 800ms, and I've brought it down to 300ms."
+    assert found(text) == [("dashboard response time", "300ms")]
+
+
 def test_what_a_question_takes_for_granted_is_stated() -> None:
     assert found("How can I use the fact that I secured 5 interviews?") == [("secured interviews", "5")]
 
