@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
 
-from memsidecar.domain.claims import Manner
+from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.conflict import Policy, Source
 from memsidecar.domain.events import Vectors
 from memsidecar.domain.memory import Body, Kind, Memory, Provenance
@@ -61,6 +61,10 @@ class Draft:
     claims: tuple[Draft, ...] = ()
     """What was read out of this text. Each is remembered after it, derived from it."""
     declined: tuple[Declined, ...] = ()
+    heard: tuple[Span, ...] | None = None
+    """The parts of an episode's text that the user's side said; None: all of it."""
+    asks: bool = False
+    """Whether a model is to read it, too, when there is one."""
 
 
 class Action(IntEnum):

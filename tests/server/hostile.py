@@ -20,6 +20,8 @@ from google.protobuf.message_factory import GetMessageClass
 from memsidecar.v1 import (
     generation_service_pb2,
     info_service_pb2,
+    job_service_pb2,
+    knowledge_service_pb2,
     memory_service_pb2,
     recall_service_pb2,
     session_service_pb2,
@@ -29,6 +31,8 @@ from tests.server.api import Refusal, taken_apart
 MEMORY = "namespaces/home/users/ann/memories/m1"
 ENTITY = "namespaces/home/users/ann/memories/e1"
 SESSION = "namespaces/home/users/ann/sessions/s1"
+CONFLICT = "namespaces/home/users/ann/conflicts/c1"
+JOB = "namespaces/home/users/ann/jobs/j1"
 FOREIGN = "namespaces/elsewhere/users/ann/memories/e1"
 # Sent in place of bytes that are not UTF-8, and swapped for them on the wire.
 _MARK, _SURROGATE = "\x7f\x7e\x7f", b"\xed\xa0\x80"
@@ -65,6 +69,23 @@ _VALID: dict[str, dict[str, Any]] = {
     "FeedbackRequest": {"scope": {"user": "ann"}, "items": [{"memory": MEMORY, "kind": 1}]},
     "BuildContextRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
     "SectionBudget": {"kind": 3},
+    "ConversationTurn": {"text": "t"},
+    "Conversation": {"turns": [{"text": "t"}]},
+    "ListConflictsRequest": {"scope": {"user": "ann"}},
+    "GetConflictRequest": {"name": CONFLICT},
+    "ResolveConflictRequest": {"name": CONFLICT, "dismissal": {}},
+    "TemporalPart": {"memory": MEMORY},
+    "TemporalSplit": {"parts": [{"memory": MEMORY}]},
+    "UndoResolutionRequest": {"name": CONFLICT},
+    "Slot": {"attribute": "lives_in"},
+    "ListSlotHistoryRequest": {"scope": {"user": "ann"}, "slot": {"attribute": "lives_in"}},
+    "ListNeighborsRequest": {"memory": MEMORY},
+    "MergeEntitiesRequest": {"target": ENTITY, "sources": [MEMORY]},
+    "UndoMergeEntitiesRequest": {"source": ENTITY},
+    "GetJobRequest": {"name": JOB},
+    "ListJobsRequest": {"scope": {"user": "ann"}},
+    "CancelJobRequest": {"name": JOB},
+    "WatchJobRequest": {"name": JOB},
     "GetSessionRequest": {"name": SESSION},
     "ListSessionsRequest": {"scope": {"user": "ann"}},
     "UpdateSessionRequest": {"session": {"name": SESSION, "labels": {"a": "b"}}},
@@ -94,7 +115,8 @@ _EVENTS: dict[str, dict[str, dict[str, Any]]] = {
 
 # Fields whose strings name memories of the request's own partition.
 _REFERENCES = re.compile(
-    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory|^feedback\.memory|known_memories)$"
+    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory|^feedback\.memory|known_memories"
+    r"|slot\.subject|keep_memory|parts\[0\]\.memory|^sources)$"
 )
 # Fields that a caller may fill with anything of their type: the server says them, and does not read them. In an update
 # that holds for whatever the mask (here: what is set) does not name.
@@ -125,6 +147,8 @@ class Case:
 def methods() -> Iterator[MethodDescriptor]:
     for module in (
         memory_service_pb2,
+        knowledge_service_pb2,
+        job_service_pb2,
         recall_service_pb2,
         generation_service_pb2,
         session_service_pb2,

@@ -29,7 +29,7 @@ class Fact:
     """An edge of the graph with its sentence.
 
     `subject` and `object_entity` are names of entity memories. At most one of `object_entity`, `object_text` and
-    `object_value` is set.
+    `object_value` is set. `negated`: it is said not to be so.
     """
 
     statement: str
@@ -38,6 +38,7 @@ class Fact:
     object_entity: str = ""
     object_text: str = ""
     object_value: JsonValue = None
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

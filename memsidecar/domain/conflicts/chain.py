@@ -58,11 +58,14 @@ def holds_at(memory: Memory, time: int) -> bool:
 def true_at(memory: Memory, valid_time: int) -> bool:
     """Whether a memory was true in the world at a time, as far as this version of it says.
 
-    What was superseded was true until then; what was corrected never was; an unset start means since ever. A memory
-    that is deleted is true at no time.
+    What was superseded was true until then; what was corrected never was, because its interval is empty; an unset start
+    means since ever. A memory that is deleted is true at no time.
     """
-    if memory.state not in AS_OF_STATES:
-        return False
+    return memory.state in AS_OF_STATES and covers(memory, valid_time)
+
+
+def covers(memory: Memory, valid_time: int) -> bool:
+    """The same whatever its state."""
     end = end_of(memory)
     if memory.valid_from is not None and valid_time < memory.valid_from:
         return False
