@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflict import Policy
 from memsidecar.domain.conflicts.closing import leave
 from memsidecar.domain.conflicts.merging import said_again
-from memsidecar.domain.conflicts.peers import Neighbourhood, stance_of
+from memsidecar.domain.conflicts.peers import Neighbourhood
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
-from memsidecar.domain.conflicts.settle import Challenge, Settled, settle
+from memsidecar.domain.conflicts.settle import Challenge, Settled, neighbourhood, settle
 from memsidecar.domain.decision import Decision, current
 from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Patch
 from memsidecar.domain.errors import AlreadyExists, ConflictRejected, InvalidField
@@ -80,11 +79,12 @@ def _remembered(
 ) -> Outcome:
     challenge = Challenge(rules, draft.policy, draft.manner, draft.said_by)
     new = _drafted(decision, draft, "", digest)
-    known = _same(decision, new, challenge)
+    slot = neighbourhood(decision, new, challenge)
+    known = _same(decision, new, slot)
     if known is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     new = replace(new, id=decision.new_id())
-    settled = settle(decision, new, challenge)
+    settled = settle(decision, new, challenge, slot)
     settled = replace(settled, memory=_record_new(decision, draft, settled, found, vectors))
     return Outcome(
         settled.action,
@@ -274,13 +274,11 @@ def _dates(changes: Mapping[str, object]) -> dict[str, Any]:
     return {name: changes[name] for name in ("valid_from", "valid_to") if name in changes}
 
 
-def _same(decision: Decision, new: Memory, challenge: Challenge) -> Memory | None:
+def _same(decision: Decision, new: Memory, slot: Neighbourhood | None) -> Memory | None:
     """The live memory that a draft says again."""
     view, body = decision.view, new.body
-    stance = stance_of(view, new)
-    if stance is not None:
-        changing = challenge.manner is not Manner.STATED
-        return said_again(new, Neighbourhood(view, new, stance, challenge.rules, changing))
+    if slot is not None:
+        return said_again(new, slot)
     found = view.by_digest(new.digest)
     merged = view.memory(found) if found is not None else None
     if merged is not None and isinstance(body, Entity) and merged.state is State.SUPERSEDED:
