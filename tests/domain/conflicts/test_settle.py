@@ -488,3 +488,12 @@ def test_quantities_and_experiences_meet_in_their_own_slots(known: Knowledge) ->
     done = known.remember(Fact("I wrote Flask routes yesterday", **wrote))
     assert done.action is Action.CONFLICT_FLAGGED
     assert known.conflicts(ConflictState.OPEN)[0].rule is Rule.EXPERIENCE
+
+
+def test_what_has_lost_is_one_memory_however_often_it_is_said(known: Knowledge) -> None:
+    known.says("Rome", 10, confidence=0.9)
+    for _ in range(3):
+        lost = known.says("Oslo", 20, confidence=0.6, policy=Policy.MOST_CONFIDENT, source=Provenance(document="d"))
+    assert len(known.state.memories) == 2
+    assert lost.action is Action.DUPLICATE
+    assert known.at(25) == ["Rome"]
