@@ -117,8 +117,8 @@ def take_back(decision: Decision, conflict: Conflict) -> Taken:
         disputed = is_disputed(decision.view, before.memory_id, conflict.id)
         is_open = conflict.state is ConflictState.OPEN
         back = undisputed(known, before, disputed) if is_open else as_before(known, before, disputed)
-        if back.updated_at in (conflict.updated_at, conflict.resolved_at):
-            # Nothing but the conflict has changed it since.
+        if back.updated_at <= _changed_at(conflict):
+            # Nothing has changed it since the conflict did.
             back = replace(back, updated_at=before.updated_at)
         elif back != known:
             back = replace(back, updated_at=decision.now)
