@@ -241,10 +241,12 @@ class Memories:
             await self._space.forget(known.body)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
-        """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""
+        """Bring a soft-deleted memory back; it may be history by now, or in dispute. Raises NotFound, also after its
+        purge, and ConflictRejected."""
 
         def command(decision: Decision) -> list[Outcome]:
-            return [Outcome(Action.CREATED, removal.undelete(decision, memory_id), "restored")]
+            rules = self._rules.of(partition.namespace)
+            return [Outcome(Action.CREATED, removal.undelete(decision, memory_id, rules), "restored")]
 
         return self._written(partition, await self._residency.write(partition, command, request))
 
