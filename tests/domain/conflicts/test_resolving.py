@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from memsidecar.domain.conflict import ConflictState, Policy, Resolution
 from memsidecar.domain.conflicts.resolving import Answer, Choice, Dismiss, Keep, Part, Replace, Split
+from memsidecar.domain.decide import remember
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft
 from memsidecar.domain.errors import ConflictBlocked, EtagMismatch, InvalidField, NotFound
 from memsidecar.domain.memory import Fact, Memory, Preference, State
@@ -296,3 +299,23 @@ def test_what_was_dated_while_it_was_disputed_stays_dated() -> None:
     known.undo(late.conflicts[0])
     assert known.memory(ROME).state is State.ACTIVE
     assert known.memory(ROME).valid_from is None
+
+
+def test_a_batch_that_is_decided_at_once_is_undone_in_its_order() -> None:
+    known = Knowledge()
+
+    def batch(decision: Decision) -> list[str]:
+        drafts = [replace(_lives(value), valid_from=at) for value, at in (("Rome", 10), ("Oslo", 20), ("Lima", 30))]
+        outcomes = [remember(decision, draft, (), None) for draft in drafts]
+        return [conflict_id for outcome in outcomes for conflict_id in outcome.conflicts]
+
+    first, second = known.run(batch)
+    assert known.spans() == [
+        ("Rome", 10, 20, "SUPERSEDED"),
+        ("Oslo", 20, 30, "SUPERSEDED"),
+        ("Lima", 30, None, "ACTIVE"),
+    ]
+    assert second in known.refused(lambda: known.undo(first), ConflictBlocked)
+    known.undo(second)
+    known.undo(first)
+    assert known.current() == ["Lima", "Oslo", "Rome"]
