@@ -67,7 +67,9 @@ def true_at(memory: Memory, valid_time: int) -> bool:
 def covers(memory: Memory, valid_time: int) -> bool:
     """The same whatever its state."""
     end = end_of(memory)
-    return (memory.valid_from is None or memory.valid_from <= valid_time) and (end is None or valid_time < end)
+    if memory.valid_from is not None and valid_time < memory.valid_from:
+        return False
+    return end is None or valid_time < end
 
 
 def dated(memory: Memory) -> Memory:
