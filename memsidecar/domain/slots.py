@@ -22,7 +22,7 @@ PREFERENCE = "preference"
 
 SAME = 0.45
 """From here on two slots are the same (`same_slot`)."""
-OPPOSED = 0.55
+OPPOSED = 0.6
 """From here on two statements contradict each other (`opposed`)."""
 BEARS = 0.5
 """From here on a question is about a slot (`bears_on`)."""
@@ -87,20 +87,26 @@ def _of_fact(fact: Fact) -> Slot:
     return Slot(fact.subject, normalise(predicate), _NOTHING, value, fact.negated)
 
 
-def same_slot(
-    a: Slot, b: Slot, *, changed: bool = False, similarity: float | None = None, rarity: Rarity = alike
-) -> float:
+def same_slot(a: Slot, b: Slot, *, changed: bool = False, rarity: Rarity = alike) -> float:
     """How sure it is that the two are about the same thing, 0 to 1; compare with `SAME`. `a` is the older one.
 
     `changed` says that the words of `b` tell that something is otherwise now (`Manner.CHANGED`, CORRECTED); without it,
-    a quantity must be of nothing that `a` does not name. `similarity` is the cosine of the two statements, where there
-    is one; it moves what the words leave open. `rarity` weighs stems by how often they come.
+    a quantity must be of nothing that `a` does not name. `rarity` weighs stems by how often they come.
     """
     if a.subject != b.subject or a.family != b.family:
         return 0.0
     if a.quantity is not None and b.quantity is not None:
-        return same_quantity(a.quantity, b.quantity, changed, similarity, rarity)
+        return same_quantity(a.quantity, b.quantity, changed, rarity)
     return 1.0 if a.qualifier == b.qualifier else 0.0
+
+
+def single_valued(slot: Slot) -> bool:
+    """Whether the slot has one value at a time, so that another one replaces it or contradicts it: quantities, and what
+    the table of attributes says is single."""
+    if slot.quantity is not None:
+        return True
+    known = attribute_slot(slot.family) if slot.family not in (EXPERIENCE, PREFERENCE) else None
+    return known is not None and known[0].cardinality is Cardinality.SINGLE
 
 
 def same_value(a: Slot, b: Slot) -> bool:
