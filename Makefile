@@ -15,8 +15,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
-	bench-stream quality quality-ablation quality-precision quality-stream quality-times extract-live soak crash \
-	bench-stream quality quality-ablation quality-conflicts quality-precision quality-stream quality-times soak crash \
+	bench-stream quality quality-ablation quality-conflicts quality-precision quality-stream quality-times extract-live soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
