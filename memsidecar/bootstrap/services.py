@@ -143,7 +143,7 @@ async def make_services(
         knowledge=Knowledge(residency, preparing, backlog),
         slot_history=SlotHistory(moments),
         unite=UniteEntities(residency, clock, ids, rules),
-        neighbours=Neighbours(),
+        neighbours=Neighbours(moments, stores.graph, stores.projector),
         recall=recall,
         recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),
         give_feedback=give_feedback,

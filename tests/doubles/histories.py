@@ -224,6 +224,56 @@ COMMANDS: st.SearchStrategy[Command] = st.one_of(
 )
 HISTORIES = st.lists(COMMANDS, min_size=1, max_size=25)
 
+# Histories in which memories contradict one another: what is said of two people and a place, by one source or more.
+_FIRST: list[Command] = [
+    Create(Draft(Entity("Ann"), path="d"), "c0"),
+    Create(Draft(Entity("Oslo"), path="d"), "c1"),
+    Create(Draft(Episode("so it was said"), path="d"), "c2"),
+]
+_of_whom = st.sampled_from(["", "", "c0"])
+_STATEMENTS = st.builds(
+    Draft,
+    body=st.one_of(
+        st.builds(
+            Fact,
+            st.sampled_from(["lives here", "lives there", "lives nowhere"]),
+            subject=_of_whom,
+            predicate=st.just("lives_in"),
+            object_text=st.sampled_from(["Oslo", "Rome", "Bonn"]),
+            object_entity=st.sampled_from(["", "c1"]),
+            negated=st.sampled_from([False, False, True]),
+        ),
+        st.builds(
+            Preference,
+            st.sampled_from(["likes tea", "hates tea"]),
+            topic=st.just("tea"),
+            value=st.just("tea"),
+            polarity=st.sampled_from([-1.0, 1.0]),
+            subject=_of_whom,
+        ),
+    ),
+    path=st.just("d"),
+    source=st.none() | st.builds(Provenance, derived_from=st.sampled_from([(), ("c2",), ("g0",), ("c2", "g0")])),
+    valid_from=_times,
+    confidence=st.sampled_from([0.4, 1.0]),
+)
+_STATING: st.SearchStrategy[Command] = st.one_of(
+    *(st.builds(Remember, _STATEMENTS, st.just(False)) for _ in range(6)),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Unite, st.sampled_from(["merge", "unmerge"]), st.sampled_from(CHOSEN), st.sampled_from(CHOSEN)),
+    st.builds(
+        Remember, st.builds(Draft, body=st.builds(Episode, st.sampled_from(TEXTS)), path=st.just("d")), st.just(False)
+    ),
+    st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
+    st.builds(
+        Create,
+        st.builds(Draft, body=st.builds(Entity, st.sampled_from(NAMES)), path=st.just("d")),
+        st.sampled_from(CHOSEN),
+    ),
+)
+KNOWLEDGE = st.lists(_STATING, min_size=4, max_size=25).map(lambda commands: [*_FIRST, *commands])
+
 
 def new_ids() -> Callable[[], str]:
     """g0, g1, g2 ..."""

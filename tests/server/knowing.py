@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from memsidecar.v1 import conflict_pb2, memory_pb2
-from memsidecar.v1 import knowledge_service_pb2 as pb
-from memsidecar.v1 import memory_service_pb2 as memories_pb
+from memsidecar.v1 import conflict_pb2, knowledge_service_pb2, memory_pb2, memory_service_pb2
 from tests.server.api import Api
+
+# Fields are given as plain dicts.
+pb: Any = knowledge_service_pb2
+memories_pb: Any = memory_service_pb2
 
 SCOPE = {"namespace": "acme", "user": "ann"}
 DAY = 24 * 3600
@@ -16,7 +18,8 @@ OPEN, RESOLVED = conflict_pb2.CONFLICT_STATE_OPEN, conflict_pb2.CONFLICT_STATE_R
 
 def fact(value: str, attribute: str = "lives_in", since: int | None = None, **more: Any) -> memory_pb2.Memory:
     """`since` is in days after 1970."""
-    memory = memory_pb2.Memory(
+    made: Any = memory_pb2.Memory
+    memory: memory_pb2.Memory = made(
         fact={"statement": f"{attribute}: {value}", "predicate": attribute, "text": value}, **more
     )
     if since is not None:
@@ -32,7 +35,7 @@ async def tell(
     policy: int = 0,
     request_id: str = "",
     scope: dict[str, str] | None = None,
-) -> memories_pb.RememberOutcome:
+) -> Any:
     """The outcome of remembering a fact."""
     response = await api.memory.Remember(
         memories_pb.RememberRequest(
@@ -42,20 +45,20 @@ async def tell(
             request_id=request_id,
         )
     )
-    outcome: memories_pb.RememberOutcome = response.outcomes[0]
-    return outcome
+    return response.outcomes[0]
 
 
-async def dispute(api: Api, *values: str, attribute: str = "lives_in", policy: int = 3) -> conflict_pb2.Conflict:
+async def dispute(api: Api, *values: str, attribute: str = "lives_in", policy: int = 3) -> Any:
     """An open conflict between values, said a day apart."""
     told = [await tell(api, value, attribute, 100 + day, policy) for day, value in enumerate(values)]
-    found: pb.GetConflictResponse = await api.knowledge.GetConflict(pb.GetConflictRequest(name=told[-1].conflicts[0]))
+    found = await api.knowledge.GetConflict(pb.GetConflictRequest(name=told[-1].conflicts[0]))
     return found.conflict
 
 
-async def conflicts(api: Api, **asked: Any) -> list[conflict_pb2.Conflict]:
+async def conflicts(api: Api, **asked: Any) -> list[Any]:
     """All pages."""
-    request, found = pb.ListConflictsRequest(scope=SCOPE, **asked), []
+    request = pb.ListConflictsRequest(scope=SCOPE, **asked)
+    found: list[Any] = []
     while True:
         response = await api.knowledge.ListConflicts(request)
         found += list(response.conflicts)

@@ -9,12 +9,20 @@ from typing import Any
 import grpc
 import pytest
 
-from memsidecar.v1 import conflict_pb2, error_reason_pb2
-from memsidecar.v1 import knowledge_service_pb2 as pb
-from memsidecar.v1 import memory_service_pb2 as memories_pb
-from memsidecar.v1 import recall_service_pb2 as recall_pb
+from memsidecar.v1 import (
+    conflict_pb2,
+    error_reason_pb2,
+    knowledge_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+)
 from tests.server.api import Api, refused
 from tests.server.knowing import DAY, OPEN, RESOLVED, SCOPE, conflicts, dispute, fact, history, states, tell, when
+
+# Fields are given as plain dicts.
+pb: Any = knowledge_service_pb2
+memories_pb: Any = memory_service_pb2
+recall_pb: Any = recall_service_pb2
 
 
 @pytest.fixture
@@ -22,11 +30,8 @@ def real(line: grpc.aio.Channel) -> Api:
     return Api(line)
 
 
-async def resolve(api: Api, name: str, **how: Any) -> pb.ResolveConflictResponse:
-    response: pb.ResolveConflictResponse = await api.knowledge.ResolveConflict(
-        pb.ResolveConflictRequest(name=name, **how)
-    )
-    return response
+async def resolve(api: Api, name: str, **how: Any) -> Any:
+    return await api.knowledge.ResolveConflict(pb.ResolveConflictRequest(name=name, **how))
 
 
 async def test_a_move_supersedes_and_says_so(real: Api) -> None:
@@ -160,7 +165,7 @@ async def test_each_has_its_time(real: Api) -> None:
     conflict = await dispute(real, "Rome", "Oslo")
     rome, oslo = conflict.memories
 
-    def part(memory: str, start: int | None, end: int | None) -> pb.TemporalPart:
+    def part(memory: str, start: int | None, end: int | None) -> Any:
         made = pb.TemporalPart(memory=memory)
         if start is not None:
             made.interval.start_time.seconds = start * DAY

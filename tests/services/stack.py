@@ -22,6 +22,7 @@ from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.domain.worth_asking import worth_asking
 from memsidecar.ports.extraction import Extractor
+from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.changes import Changes
@@ -36,8 +37,10 @@ from memsidecar.services.learning import Learning
 from memsidecar.services.memories import Memories
 from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.projector import GraphProjector
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
@@ -114,6 +117,7 @@ class Stack:
         self.unite = UniteEntities(self.residency, clock, ids)
         self.judging = GiveFeedback(self.residency)
         self.watch = self.watch_with(60.0)
+        self.projector: GraphProjector | None = None
 
     @classmethod
     async def open(
@@ -144,6 +148,12 @@ class Stack:
             self.jobs.worked_by(self.worker)
             self.worker.start()
 
+    async def neighbours_in(self, graph: GraphStore) -> Neighbours:
+        """Neighbours over a graph that follows from now on."""
+        self.projector = GraphProjector(graph, self.ledger)
+        await self.projector.start()
+        return Neighbours(self.moments, graph, self.projector)
+
     async def close(self) -> None:
         if self.worker is not None:
             await self.worker.close()
@@ -151,6 +161,8 @@ class Stack:
         await self.past.close()
         await self.session_store.close()
         await self.residency.close()
+        if self.projector is not None:
+            await self.projector.close()
         await self.usages.close()
         await self.accesses.close()
         await self.indexes.close()
@@ -163,6 +175,8 @@ class Stack:
 
     def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
+        if self.projector is not None:
+            self.projector.publish(entries)
         self.past.follow(resident.partition, entries)
         self.changes.notice(resident, entries)
 

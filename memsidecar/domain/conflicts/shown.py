@@ -39,7 +39,17 @@ def shown(view: PartitionView, conflict: Conflict) -> Shown:
             if memory_id and memory_id not in found and (memory := view.memory(memory_id)) is not None:
                 found[memory_id] = memory
 
-    find(conflict.memories)
-    find([memory.body.object_entity for memory in found.values() if isinstance(memory.body, Fact)])
-    find((conflict.subject, *(evidence.source_id for evidence in conflict.evidence)))
+    find(ids_of(conflict))
+    find(named_by(found.values()))
     return Shown(conflict, found)
+
+
+def ids_of(conflict: Conflict) -> tuple[str, ...]:
+    """The memories that a conflict names, each once."""
+    ids = (*conflict.memories, conflict.subject, *(each.source_id for each in conflict.evidence))
+    return tuple(memory_id for memory_id in dict.fromkeys(ids) if memory_id)
+
+
+def named_by(memories: Iterable[Memory]) -> list[str]:
+    """The entities that are the values of facts: it takes their names, too, to say it in words."""
+    return [m.body.object_entity for m in memories if isinstance(m.body, Fact) and m.body.object_entity]
