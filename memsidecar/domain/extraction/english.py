@@ -40,6 +40,8 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
                 replace(claim, manner=Manner.CORRECTED) if claim.manner is Manner.STATED else claim
                 for claim in reading.claims[known:]
             ]
+    if "eadline" in text[start:end]:
+        dates.deadlines(reading, start, end)
     if not asked and "y " in text[start:end]:
         _relatives(reading, start, end)
 
@@ -95,8 +97,8 @@ def _read(reading: Reading, head: Head) -> None:
     if verb in ("have", "has"):
         if has_feeling(reading, head) or dates.appointment(reading, head):
             return
-    if rule := LIKES.get(verb):
-        rule(reading, head)
+    if liking := LIKES.get(verb):
+        liking(reading, head)
         return
     if verb in ("turned", "turning"):
         turned(reading, head)

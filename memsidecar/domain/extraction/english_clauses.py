@@ -74,6 +74,10 @@ RELATIVE = re.compile(
     rf"(?P<name>[A-ZÀ-Ý][\w-]+)(?=\s[a-z]|'s\s|\s*$|[,.!]|\sand\s)"
 )
 """Somebody near and his name, anywhere: "with my daughter Sara"."""
+_GOES_ON_WITH = re.compile(r"(?:and|but)\s")
+_OF_LIKING = frozenset("refuse prefer avoid dislike hate love like despise detest stand enjoy eat".split())
+# "I'm trying to keep control and avoid risks": what goes on there is what is tried.
+_TO = re.compile(r"\b(?:to|will|would|can|could|should|must|let)\s(?!be\b)[a-z]+\b|'ll\s")
 _WORD = re.compile(r"[\s,]*('(?:m|ve|re|s|ll|d)\b|[^\W_][\w+#-]*(?:'[a-z]+)?|\ufffc+)")
 _BE = frozenset("am is are was were be been being 'm 're 's".split())
 _NOT = frozenset(
@@ -189,7 +193,9 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
         at = _AFTER_TIME.match(text, time.outer.end, end).end()  # type: ignore[union-attr]  # matches the empty text, too
     found = _SUBJECT.match(text, at, end)
     if found is None:
-        if before is None or not re.match(r"(?:and|but)\s", text[start : start + 4]):
+        if before is None or not _GOES_ON_WITH.match(text, start, end) or (
+            before.verb not in _OF_LIKING and _TO.search(text, before.start, before.end)
+        ):
             return None
         head.subject, head.relation, head.owned, head.start = before.subject, before.relation, False, before.start
         _read_verb(text, at, head)

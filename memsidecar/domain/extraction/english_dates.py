@@ -69,12 +69,14 @@ _WAS_FAVOURITE = re.compile(
 _NOW_IT_IS = re.compile(r"\W*(?:but\s)?now\s(?:it's|it\sis|they're|i\sprefer)\s(?P<what>[^,;.!]{2,60})", re.IGNORECASE)
 _BAD_KIND = frozenset("part thing way aspect one ones idea".split())
 _TO_DO = re.compile(r"\s+(?:to\s+|on\s+(?=[a-z]+ing\b))(?=[a-z])")
+# What is left when a time was only a part of a name: "enrolled in a November 10 course".
+_HALF = re.compile(r"\b(?:an?|the|my|our)\s*$", re.IGNORECASE)
 _POINTS = re.compile(r"\b(?:this|that|these|those|it|them|your|you|here)\b", re.IGNORECASE)
 # Where an event goes on with something else.
 _CUT_EVENT = re.compile(
     r"[;:()—]|,(?!\d{3})|\s-\s|\s(?:because|since|but|so|which|who|when|while|although|though|as\s(?:I|we|it)|and\s(?:I|we|it|my|now|am|was|will|have))\b"
 )
-_LOOSE_END = re.compile(r"(?:\s+(?:about|around|back|on|in|at|for|over|just|only))+$")
+_LOOSE_END = re.compile(r"(?:\s+(?:about|around|back|on|in|at|for|over|just|only|of))+\s*$")
 _UNDERTAKING = re.compile(rf"(?:{words.UNDERTAKINGS})\b")
 _NOT_PLANNED = re.compile(
     r"(?:use|add|make|be|ask|do|need|say|try|start\s(?:by|with)|see|check|keep|focus|have\sto|give|tell|show|let|think|go\swith|implement|include|take\syour|miss|get\sback|stick|put|look|follow|talk"
@@ -164,6 +166,32 @@ def _deadline(reading: Reading, at: int, end: int, manner: Manner) -> bool:
         timed=False,
     )
     return True
+
+
+_DEADLINE_OF = re.compile(
+    r"\b(?P<new>new\s|updated\s|revised\s)?(?P<before>(?:[\w-]{2,20}\s){0,2})deadline\s(?:of|being|set\sfor|by)\s(?P<date>.{1,40})", re.IGNORECASE
+)
+_DATED_DEADLINE = re.compile(r"\b(?:the|my|our|a)\s(?P<date>.{3,24}?)\sdeadline\b")
+_FOR = re.compile(r"[,\s]*\bfor\s(?:the\s|my\s)?(?P<of>[\w-]+(?:\s(?!which\b|and\b|with\b|so\b|but\b|by\b)[\w-]+){0,2})")
+_NO_OF = frozenset("a an the my our new final with tight strict hard project current updated revised this meet that your and to".split())
+
+
+def deadlines(reading: Reading, start: int, end: int) -> None:
+    """A deadline that is named in passing: "with a deadline of April 1 for the first sprint"."""
+    text = reading.text
+    found = _DEADLINE_OF.search(text, start, end) or _DATED_DEADLINE.search(text, start, end)
+    if found is None or any(claim.attribute.startswith("deadline") for claim in reading.claims):
+        return
+    reading.start, reading.end, reading.time = start, end, None
+    date = _named_date(reading, found.start("date"), found.end("date"))
+    if date is None:
+        return
+    groups = found.groupdict()
+    named = _FOR.match(text, date.end if "before" in groups else found.end(), end)
+    of = named.group("of") if named else groups.get("before") or ""
+    of = " ".join(word for word in qualifier_of(of).split() if word not in _NO_OF)
+    manner = Manner.CHANGED if groups.get("new") else Manner.STATED
+    reading.add(f"deadline:{of}" if of else "deadline", date, manner=manner, confidence=0.8, timed=False)
 
 
 def _date(reading: Reading, at: int, end: int, manner: Manner) -> bool:
@@ -382,7 +410,7 @@ def happened(reading: Reading, head: Head) -> bool:
     if loose := _LOOSE_END.search(text, head.verb_at, end):
         end = loose.start()
     span = trimmed(text, head.verb_at, end)
-    if span is None or len(text[span.start : span.end].split()) < 2 or _POINTS.search(text, span.start, span.end):
+    if span is None or len(text[span.start : span.end].split()) < 2 or _HALF.search(text, span.start, span.end) or _POINTS.search(text, span.start, span.end):
         return False
     reading.add("event", span)
     return True

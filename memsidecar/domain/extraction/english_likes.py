@@ -119,7 +119,7 @@ def wishes(reading: Reading, head: Head, start: int, polarity: float, manner: Ma
     if span is None:
         return
     if text.startswith("to ", span.start):
-        span = Span(span.start + 3, span.end)
+        span = Span(span.start + (8 if text.startswith("to just ", span.start) else 3), span.end)
     for part in items(text, span):
         written = text[part.start : part.end]
         if _DEICTIC.match(written) or _POINTS.search(written[:24]):

@@ -29,7 +29,7 @@ _ENGLISH = re.compile(
     | \d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}}\b)?
     | {_MONTH},?\ (?:19|20)\d\d\b
     | (?<=(?i:in)\ )(?:early\ |late\ |mid-?)?{_MONTH}(?!\w) | (?<=(?i:since)\ ){_MONTH} | (?<=(?i:from)\ ){_MONTH} | (?<=(?i:until)\ ){_MONTH} | (?<=(?i:by)\ ){_MONTH}
-    | (?:19|20)\d\d-\d\d(?:-\d\d)? | \d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?(?!\d)
+    | (?:19|20)\d\d-\d\d(?:-\d\d)? | \d{{1,2}}/\d{{1,2}}/\d{{2,4}}(?!\d) | (?:(?<=(?i:on)\ )|(?<=(?i:by)\ ))\d{{1,2}}/\d{{1,2}}(?!\d)
     | (?:(?<=(?i:in)\ )|(?<=(?i:since)\ )|(?<=(?i:from)\ )|(?<=(?i:until)\ )|(?<=(?i:by)\ )|(?<=(?i:of)\ ))(?:(?:early|late)\ )?(?:19|20)\d\d(?!\d)
     | (?<=(?i:in)\ ){_SEASON}(?:\ of\ \d{{4}})?(?!\w) | (?<=(?i:in\ the)\ ){_SEASON}(?:\ of\ \d{{4}})?(?!\w)
     | {_WEEKDAY}(?:\ (?:morning|afternoon|evening|night))?(?:\ at\ {_CLOCK})?(?![\w'])

@@ -16,13 +16,13 @@ _TRAILING = re.compile(
 )
 # Where a noun's description ends and something else begins.
 _CUT = re.compile(
-    r"[;:()\[\]\n—]|\s-\s|\s(?:because|cause|since|but|so|when|while|which|who|whose|where|that|if|though|although|even|especially|unless|until|after|before"
+    r"[;:()\[\]\n—]|-\s|\s(?:because|cause|since|but|so|when|while|which|who|whose|where|that|if|though|although|even|especially|unless|until|after|before"
     r"|due\sto|as\sI|as\sit|as\sthey|as\swell\sas|with|and\s(?:I|we|my|it|he|she|they|you|would|want|am|have|was|is|can|that|need|looking|trying)"
     r"|for\s(?:a|an|the|my|over|about|more|many|almost|nearly|\d+|now|years|work|two|three|four|five|six|seven|eight|nine|ten|twenty|several|most)|to\s(?:be|get|make|help|do|have|keep|see|celebrate))\b",
 )
 # A wish may be long: only its reason is cut off.
 _CUT_WISH = re.compile(
-    r"[;()\[\]\n—]|\s-\s|\s(?:because|since|but|so|due\sto|as\s(?:I|it|they|this|that)|even\s(?:if|when|though)|though|although|and\s(?:I|we|my|it)"
+    r"[;()\[\]\n—]|-\s|\s(?:because|since|but|so|due\sto|as\s(?:I|it|they|this|that)|even\s(?:if|when|though)|though|although|and\s(?:I|we|my|it)"
     r"|if|for\s(?:health|religious|ethical|environmental|personal|safety)\b"
     r"|and\s(?:\w+ly\s)?(?:would|want|need|prefer|refuse|avoid|find|dislike|like|love|hate|listen|opt|choose|seek|consider|only|always|never|am|do|don't|try|tend"
     r"|instead|enjoy|believe|feel|rather|stick|strictly|follow|have|eat|exclusively))\b"
