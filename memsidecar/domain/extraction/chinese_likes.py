@@ -47,11 +47,8 @@ _STYLE = re.compile(
 def _likes(reading: Reading, subject: Subject, found: Found) -> None:
     verb = found.group("verb")
     negated = found.group("not") is not None
-    if (
-        (verb == "爱"
-        and re.match(r"好|情|人|心|护|国|了", found.group("what")))
-        or (verb == "怕"
-        and re.match(r"是|不", found.group("what")))
+    if (verb == "爱" and re.match(r"好|情|人|心|护|国|了", found.group("what"))) or (
+        verb == "怕" and re.match(r"是|不", found.group("what"))
     ):
         return
     polarity = _POLARITY[verb]

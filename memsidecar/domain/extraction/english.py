@@ -6,12 +6,14 @@ import re
 from dataclasses import replace
 
 from memsidecar.domain.claims import Manner, Span
-from memsidecar.domain.extraction import english_dates as dates
+from memsidecar.domain.extraction import english_plans as plans
 from memsidecar.domain.extraction.english_clauses import RELATIVE, Head, clauses, head_of
-from memsidecar.domain.extraction.english_facts import FACTS, trade
+from memsidecar.domain.extraction.english_dates import dated, deadlines
+from memsidecar.domain.extraction.english_facts import FACTS
 from memsidecar.domain.extraction.english_likes import LIKES, answer_style, fancies, has_feeling, stopped
 from memsidecar.domain.extraction.english_states import became, follows, got, is_something, relates, turned
 from memsidecar.domain.extraction.english_words import LANGUAGES, RELATIONS
+from memsidecar.domain.extraction.english_work import trade
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.names import COMMON
 
@@ -41,14 +43,14 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
                 for claim in reading.claims[known:]
             ]
     if "eadline" in text[start:end]:
-        dates.deadlines(reading, start, end)
+        deadlines(reading, start, end)
     if not asked and "y " in text[start:end]:
         _relatives(reading, start, end)
 
 
 def _read_clause(reading: Reading, start: int, end: int, before: Head | None) -> Head | None:
     """Reads one; gives what the next one may go on with."""
-    if dates.dated(reading):
+    if dated(reading):
         return None
     if trade_of := _AS_A.match(reading.text, start, end):
         _as_a(reading, trade_of)
@@ -89,13 +91,13 @@ def _read(reading: Reading, head: Head) -> None:
     verb = head.verb
     if not verb:
         return
-    if head.be and verb not in FACTS and verb not in dates.PLANS:
+    if head.be and verb not in FACTS and verb not in plans.PLANS:
         if not fancies(reading, head):
             is_something(reading, head)
         return
     before = len(reading.claims)
     if verb in ("have", "has"):
-        if has_feeling(reading, head) or dates.appointment(reading, head):
+        if has_feeling(reading, head) or plans.appointment(reading, head):
             return
     if liking := LIKES.get(verb):
         liking(reading, head)
@@ -110,11 +112,11 @@ def _read(reading: Reading, head: Head) -> None:
         became(reading, head)
     elif verb in ("follow", "follows", "eat", "on", "maintain"):
         follows(reading, head)
-    elif verb in dates.PLANS:
-        dates.plans(reading, head)
+    elif verb in plans.PLANS:
+        plans.plans(reading, head)
     if len(reading.claims) == before and (rule := FACTS.get(verb)):
         rule(reading, head)
     if len(reading.claims) == before and verb == "quit":
         stopped(reading, head)
-    if len(reading.claims) == before and not dates.regularly(reading, head):
-        dates.happened(reading, head)
+    if len(reading.claims) == before and not plans.regularly(reading, head):
+        plans.happened(reading, head)

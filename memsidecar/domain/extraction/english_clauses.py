@@ -193,8 +193,10 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
         at = _AFTER_TIME.match(text, time.outer.end, end).end()  # type: ignore[union-attr]  # matches the empty text, too
     found = _SUBJECT.match(text, at, end)
     if found is None:
-        if before is None or not _GOES_ON_WITH.match(text, start, end) or (
-            before.verb not in _OF_LIKING and _TO.search(text, before.start, before.end)
+        if (
+            before is None
+            or not _GOES_ON_WITH.match(text, start, end)
+            or (before.verb not in _OF_LIKING and _TO.search(text, before.start, before.end))
         ):
             return None
         head.subject, head.relation, head.owned, head.start = before.subject, before.relation, False, before.start

@@ -152,8 +152,7 @@ def prefers(reading: Reading, head: Head) -> None:
     if (
         span is None
         or _POINTS.search(text[span.start : span.end][:24])
-        or (_DEICTIC.match(text[span.start : span.end])
-        and not text.startswith("to ", span.start))
+        or (_DEICTIC.match(text[span.start : span.end]) and not text.startswith("to ", span.start))
     ):
         return
     if (

@@ -7,7 +7,9 @@ import re
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
-from memsidecar.domain.extraction.english_facts import FACTS, find_time, place, trade, value
+from memsidecar.domain.extraction.english_facts import FACTS
+from memsidecar.domain.extraction.english_places import find_time, place, value
+from memsidecar.domain.extraction.english_work import trade
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 from memsidecar.domain.names import COMMON
@@ -298,8 +300,7 @@ def _introduces(reading: Reading, head: Head) -> None:
         len(head.words) != 1
         or name in COMMON
         or name.split()[0].lower() in words.NATIONALITIES | words.LANGUAGES
-        or (name.isupper()
-        and len(name) > 3)
+        or (name.isupper() and len(name) > 3)
     ):
         return
     if not re.match(
