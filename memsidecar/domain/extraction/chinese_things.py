@@ -39,6 +39,7 @@ def suffers(reading: Reading, subject: Subject, found: Found) -> None:
 
 
 def eats(reading: Reading, subject: Subject, found: Found) -> None:
+    find_time(reading, subject)
     negated = subject.was or found.groupdict().get("not") is not None
     reading.add(
         "diet",

@@ -21,7 +21,8 @@ def is_trade(reading: Reading, subject: Subject, found: Found) -> None:
 
 
 _NOT_EMPLOYER = re.compile(
-    r"^(?:家里?|这[里儿]?|那[里儿]?|外面|一起|努力|认真|线上|网上|国外|外地|本地|办公室|.*(?:时间|时候|之前|之后|压力|晚上))$"
+    r"^(?:家里?|这[里儿]?|那[里儿]?|外面|一起|努力|认真|线上|网上|国外|外地|本地|办公室|.*(?:时间|时候"
+    r"|之前|之后|压力|晚上))$"
 )
 
 
@@ -88,9 +89,9 @@ def studies(reading: Reading, subject: Subject, found: Found) -> None:
     negated = subject.was
     manner = manner_of(reading, subject, negated=negated)
     reading.add("school", where, subject=subject.text, negated=negated, manner=manner, entity_type="organisation")
-    if found.group("what") and (what := han_trimmed(reading.text, *found.span("what"))) is not None:
-        if written(reading, what) not in ("书", "研", "博", "硕士", "本科", "博士", "大学"):
-            reading.add("studies", what, subject=subject.text, negated=negated, manner=manner)
+    what = han_trimmed(reading.text, *found.span("what")) if found.group("what") else None
+    if what is not None and written(reading, what) not in ("书", "研", "博", "硕士", "本科", "博士", "大学"):
+        reading.add("studies", what, subject=subject.text, negated=negated, manner=manner)
 
 
 def majors(reading: Reading, subject: Subject, found: Found) -> None:

@@ -11,15 +11,18 @@ from memsidecar.domain.extraction.english_clauses import RELATIVE, Head, clauses
 from memsidecar.domain.extraction.english_dates import dated, deadlines
 from memsidecar.domain.extraction.english_facts import FACTS
 from memsidecar.domain.extraction.english_likes import LIKES, answer_style, fancies, has_feeling, stopped
+from memsidecar.domain.extraction.english_places import visited
 from memsidecar.domain.extraction.english_states import became, follows, got, is_something, relates, turned
 from memsidecar.domain.extraction.english_words import LANGUAGES, RELATIONS
 from memsidecar.domain.extraction.english_work import trade
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.names import COMMON
 
+_NOW = re.compile(r"(?<!right\s)(?<!for\s)\bnow\W*$")
 _CONTRASTS = re.compile(r",?\s*(?:and\s)?not\s(?!only|just)[\w' -]{1,30}$")
 _AS_A = re.compile(
-    r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at|for)\s(?P<where>[A-Z][^,]{1,40})|\s(?:in|from|with)\s[^,]{2,40})?$",
+    r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at"
+    r"|for)\s(?P<where>[A-Z][^,]{1,40})|\s(?:in|from|with)\s[^,]{2,40})?$",
     re.IGNORECASE,
 )
 
@@ -36,16 +39,22 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
         reading.start, reading.end, reading.time = clause_start, clause_end, None
         known = len(reading.claims)
         before = _read_clause(reading, clause_start, clause_end, before)
+        if _NOW.search(text, clause_start, clause_end):
+            _mark(reading, known, Manner.CHANGED)
         if _CONTRASTS.match(text, clause_end, end):
             # "Bergen, not Oslo" takes Oslo back.
-            reading.claims[known:] = [
-                replace(claim, manner=Manner.CORRECTED) if claim.manner is Manner.STATED else claim
-                for claim in reading.claims[known:]
-            ]
+            _mark(reading, known, Manner.CORRECTED)
     if "eadline" in text[start:end]:
         deadlines(reading, start, end)
     if not asked and "y " in text[start:end]:
         _relatives(reading, start, end)
+
+
+def _mark(reading: Reading, known: int, manner: Manner) -> None:
+    """Gives a manner to the claims after the first `known` that say nothing of it themselves."""
+    reading.claims[known:] = [
+        replace(claim, manner=manner) if claim.manner is Manner.STATED else claim for claim in reading.claims[known:]
+    ]
 
 
 def _read_clause(reading: Reading, start: int, end: int, before: Head | None) -> Head | None:
@@ -91,14 +100,16 @@ def _read(reading: Reading, head: Head) -> None:
     verb = head.verb
     if not verb:
         return
+    if verb == "to" and head.be == "been":
+        visited(reading, head)
+        return
     if head.be and verb not in FACTS and verb not in plans.PLANS:
         if not fancies(reading, head):
             is_something(reading, head)
         return
     before = len(reading.claims)
-    if verb in ("have", "has"):
-        if has_feeling(reading, head) or plans.appointment(reading, head):
-            return
+    if verb in ("have", "has") and (has_feeling(reading, head) or plans.appointment(reading, head)):
+        return
     if liking := LIKES.get(verb):
         liking(reading, head)
         return

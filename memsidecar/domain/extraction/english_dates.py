@@ -16,18 +16,28 @@ from memsidecar.domain.extraction.values import cut, trimmed
 
 _OWNER = r"(?:my|our|the|this)\s+"
 
-_TO_DATE = r"(?:(?:has|have|had)\s(?:now\s)?(?:been\s)?|is\s(?:now\s)?|was\s|got\s|now\s|just\s)*(?:moved|postponed|rescheduled|pushed|changed|delayed|extended|shifted|brought)(?:\s(?:up|back|forward|out))?(?:\sagain)?\s(?:from\s[^,.]{2,30}?\s)?(?:to|until|till|for)\s+"
+_TO_DATE = (
+    r"(?:(?:has|have|had)\s(?:now\s)?(?:been\s)?|is\s(?:now\s)?|was\s|got\s|now\s|just\s)*(?:moved"
+    r"|postponed|rescheduled|pushed|changed|delayed|extended|shifted|brought)(?:\s(?:up|back|forward"
+    r"|out))?(?:\sagain)?\s(?:from\s[^,.]{2,30}?\s)?(?:to|until|till|for)\s+"
+)
 
-_IS_DATE = r"(?:is|are|will\sbe|'s)\s(?P<now>now\s|still\s|currently\s)?(?:scheduled\s|set\s|planned\s|booked\s|due\s|coming\sup\s)?(?:(?:on|at|for|by|in|until|to)\s)?"
+_IS_DATE = (
+    r"(?:is|are|will\sbe|'s)\s(?P<now>now\s|still\s|currently\s)?(?:scheduled\s|set\s|planned\s"
+    r"|booked\s|due\s|coming\sup\s)?(?:(?:on|at|for|by|in|until|to)\s)?"
+)
 
 _DEADLINE = re.compile(
-    rf"(?:{_OWNER}|)(?P<before>(?:[a-z][\w'-]*\s){{0,3}}?)(?:deadline|due\sdate|submission\sdate|launch\sdate|release\sdate)\s(?:(?:for|of)\s(?:{_OWNER})?(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s)?"
+    rf"(?:{_OWNER}|)(?P<before>(?:[a-z][\w'-]*\s){{0,3}}?)(?:deadline|due\sdate|submission\sdate"
+    r"|launch\sdate|release\sdate)\s(?:(?:for"
+    rf"|of)\s(?:{_OWNER})?(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s)?"
     rf"(?:(?P<moved>{_TO_DATE})|{_IS_DATE})(?P<date>.{{1,60}})",
     re.IGNORECASE,
 )
 
 _DUE = re.compile(
-    rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s(?:is|are)\sdue\s(?P<now>now\s)?(?:on|by|at|in)?\s*(?P<date>.{{1,60}})",
+    rf"{_OWNER}(?P<of>[\w'-]+(?:\s[\w'-]+){{0,3}}?)\s(?:is|are)\sdue\s(?P<now>now\s)?(?:on|by|at"
+    r"|in)?\s*(?P<date>.{1,60})",
     re.IGNORECASE,
 )
 
@@ -37,13 +47,18 @@ _DATE = re.compile(
 )
 
 _BEST = re.compile(
-    r"(?:my|our)\s(?:new\s|current\s|latest\s|fastest\s)?(?P<of>(?:\d+\s?[km]\w*|half[ -]marathon|marathon|mile|[\w-]+)(?:\s(?:run|swim|race))?)\s(?:time|personal\sbest|pb|pr|record|best\stime)\s"
-    r"(?:is|was|'s|improved\sto|dropped\sto|went\s(?:down|up)\sto|has\simproved\sto)\s(?P<now>now\s|currently\s|down\sto\s)*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:minutes|seconds|hours|min|sec)(?:\s(?:and\s)?\d+\s?(?:minutes|seconds|sec))?)",
+    r"(?:my|our)\s(?:new\s|current\s|latest\s|fastest\s)?(?P<of>(?:\d+\s?[km]\w*|half[ -]marathon"
+    r"|marathon|mile|[\w-]+)(?:\s(?:run|swim|race))?)\s(?:time|personal\sbest|pb|pr|record"
+    r"|best\stime)\s"
+    r"(?:is|was|'s|improved\sto|dropped\sto|went\s(?:down|up)\sto|has\simproved\sto)\s(?P<now>now\s"
+    r"|currently\s|down\sto\s)*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:minutes|seconds"
+    r"|hours|min|sec)(?:\s(?:and\s)?\d+\s?(?:minutes|seconds|sec))?)",
     re.IGNORECASE,
 )
 
 _GOAL = re.compile(
-    r"(?:my|our)\s(?:main\s|biggest\s|new\s|long-term\s|ultimate\s|personal\s)?(?P<what>goal|dream|ambition|resolution)\s(?:is|was|'s)\s(?:now\s)?to\s",
+    r"(?:my|our)\s(?:main\s|biggest\s|new\s|long-term\s|ultimate\s|personal\s)?(?P<what>goal|dream"
+    r"|ambition|resolution)\s(?:is|was|'s)\s(?:now\s)?to\s",
     re.IGNORECASE,
 )
 
@@ -99,7 +114,8 @@ def _deadline(reading: Reading, at: int, end: int, manner: Manner) -> bool:
 
 
 _DEADLINE_OF = re.compile(
-    r"\b(?P<new>new\s|updated\s|revised\s)?(?P<before>(?:[\w-]{2,20}\s){0,2})deadline\s(?:of|being|set\sfor|by)\s(?P<date>.{1,40})",
+    r"\b(?P<new>new\s|updated\s|revised\s)?(?P<before>(?:[\w-]{2,20}\s){0,2})deadline\s(?:of|being"
+    r"|set\sfor|by)\s(?P<date>.{1,40})",
     re.IGNORECASE,
 )
 
@@ -110,7 +126,8 @@ _FOR = re.compile(
 )
 
 _NO_OF = frozenset(
-    "a an the my our new final with tight strict hard project current updated revised this meet that your and to".split()
+    "a an the my our new final with tight strict hard project current updated revised this meet that"
+    " your and to".split()
 )
 
 

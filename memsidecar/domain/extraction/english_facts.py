@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memsidecar.domain.extraction.english_places import Rule, born, comes_from, grew, lives, moved
+from memsidecar.domain.extraction.english_places import Rule, born, comes_from, grew, lives, moved, visited
 from memsidecar.domain.extraction.english_skills import broke, dates_somebody, knows, learns, speaks, speaks_fluently
 from memsidecar.domain.extraction.english_things import diagnosed, died, eats, has, owns, plays, runs, switched, weighs
 from memsidecar.domain.extraction.english_work import (
@@ -21,11 +21,12 @@ from memsidecar.domain.extraction.english_work import (
 _ARTICLE = re.compile(r"(?:an?|the)\s")
 
 FACTS: dict[str, Rule] = {
-    **dict.fromkeys(("live", "lives", "lived", "living", "reside", "based", "located", "staying"), lives),
+    **dict.fromkeys(("live", "lives", "lived", "living", "reside", "based", "located"), lives),
     **dict.fromkeys(("moved", "relocated"), moved),
     **dict.fromkeys(("from", "come", "comes"), comes_from),
     **dict.fromkeys(("grew", "raised"), grew),
     "born": born,
+    "visited": visited,
     **dict.fromkeys(("work", "works", "working", "worked"), works),
     **dict.fromkeys(
         ("start", "starting", "started", "landed", "accepted", "quit", "left", "lost", "resigned", "took"), new_job

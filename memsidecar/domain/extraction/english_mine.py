@@ -13,13 +13,16 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
 _MINE = re.compile(
-    r"(?:my|our)\s(?P<of>(?:(?:all-time|current|new|work|home|personal|full|first|last|native|preferred|mobile|cell)\s)*[a-zA-Z'-]+(?:\s[a-zA-Z-]+){0,3}?)(?:\s(?P<not>no\slonger))?"
+    r"(?:my|our)\s(?P<of>(?:(?:all-time|current|new|work|home|personal|full|first|last|native"
+    r"|preferred|mobile|cell)\s)*[a-zA-Z'-]+(?:\s[a-zA-Z-]+){0,3}?)(?:\s(?P<not>no\slonger))?"
     r"\s?(?P<be>is|are|'s|has\sbecome|changed\sto|has\schanged\sto)\s(?P<now>(?:now|currently|still|actually)\s)?",
     re.IGNORECASE,
 )
 
 _FAVOURITE = re.compile(
-    r"(?:my|our)\s(?P<new>new\s|current\s)?(?:all[- ]time\s|absolute\s|personal\s)?(?:favou?rite|fave)\s(?P<of>[a-z][\w'/-]*(?:\s(?!is\b|are\b)[\w'/-]+){0,3}?)(?:\s(?:to\s\w+|of\sall\stime|ever))?(?P<be>\s(?:is|are|has\sto\sbe|would\sbe|has\sbecome)|'s)\s"
+    r"(?:my|our)\s(?P<new>new\s|current\s)?(?:all[- ]time\s|absolute\s|personal\s)?(?:favou?rite"
+    r"|fave)\s(?P<of>[a-z][\w'/-]*(?:\s(?!is\b|are\b)[\w'/-]+){0,3}?)(?:\s(?:to\s\w+|of\sall\stime"
+    r"|ever))?(?P<be>\s(?:is|are|has\sto\sbe|would\sbe|has\sbecome)|'s)\s"
     r"(?P<now>(?:now|currently|definitely|probably|still|actually|by\sfar)\s)*",
     re.IGNORECASE,
 )
@@ -29,7 +32,9 @@ _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PHONE = re.compile(r"\+?\d[\d\s().-]{5,20}\d")
 
 _CALL_ME = re.compile(
-    r"(?:(?:please|you\scan|just|but|everyone\scan|friends\scan)\s)*call\sme\s(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s(?!from\b|for\b)[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|\s*[,.!]|\s(?:from\snow|for\sshort|instead)\b)",
+    r"(?:(?:please|you\scan|just|but|everyone\scan"
+    r"|friends\scan)\s)*call\sme\s(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s(?!from\b"
+    r"|for\b)[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|\s*[,.!]|\s(?:from\snow|for\sshort|instead)\b)",
     re.IGNORECASE,
 )
 
@@ -38,13 +43,15 @@ _ARTICLE = re.compile(r"an?\s")
 _REACH = re.compile(r"(?:you\scan\s)?(?:reach|email|contact|call|text)\sme\s(?:at|on|under)\s", re.IGNORECASE)
 
 _IS_FAVOURITE = re.compile(
-    r"(?P<what>[^,;]{2,60}?)\s(?:is|are|has\sbecome)\s(?P<now>now\s|currently\s)?(?:definitely\s|still\s|by\sfar\s)?my\s(?P<new>new\s)?(?:all[- ]time\s|absolute\s)?favou?rite\s"
+    r"(?P<what>[^,;]{2,60}?)\s(?:is|are|has\sbecome)\s(?P<now>now\s|currently\s)?(?:definitely\s"
+    r"|still\s|by\sfar\s)?my\s(?P<new>new\s)?(?:all[- ]time\s|absolute\s)?favou?rite\s"
     r"(?P<of>[a-z][\w'-]*(?:\s[a-z][\w'-]*){0,2})$",
     re.IGNORECASE,
 )
 
 _WAS_FAVOURITE = re.compile(
-    r"(?:my|our)\sfavou?rite\s(?P<of>[a-z][\w'-]*(?:\s(?!used\b)[\w'-]+){0,2})\s(?:used\sto\sbe|was)\s(?P<what>[^,;]{2,60})",
+    r"(?:my|our)\sfavou?rite\s(?P<of>[a-z][\w'-]*(?:\s(?!used\b)[\w'-]+){0,2})\s(?:used\sto\sbe"
+    r"|was)\s(?P<what>[^,;]{2,60})",
     re.IGNORECASE,
 )
 

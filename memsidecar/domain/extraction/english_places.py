@@ -21,7 +21,8 @@ _TO = re.compile(r"\s+(?:(?:back|out|over|here|away|house|in)\s+)?(?:to|into)\s+
 _FROM_TO = re.compile(r"\s+(?:(?:back|out|over|here)\s+)?from\s+[^,.]{2,40}?\s+to\s+")
 
 _IN = re.compile(
-    r"\s+(?:(?:here|now|currently|alone|together|full-time|right)\s+)*(?:in|at|near|out\sof|outside(?:\sof)?|close\sto)\s+"
+    r"\s+(?:(?:here|now|currently|alone|together|full-time|right)\s+)*(?:in|at|near|out\sof"
+    r"|outside(?:\sof)?|close\sto)\s+"
 )
 
 
@@ -99,16 +100,22 @@ def moved(reading: Reading, head: Head) -> None:
         reading.add("lives_in", where, subject=head.subject, manner=Manner.CHANGED, since=True, entity_type="place")
 
 
+_FROM_OR_NOT = re.compile(r"\s+from\s+|\s+")
+
+
 def comes_from(reading: Reading, head: Head) -> None:
-    found = re.compile(r"\s+from\s+|\s+").match(reading.text, head.after, head.end)
+    found = _FROM_OR_NOT.match(reading.text, head.after, head.end)
     if found is None or head.modal or head.negated or (head.verb == "come" and "from" not in found.group()):
         return
     if (where := place(reading, found.end(), head)) is not None:
         reading.add("from", where, subject=head.subject, manner=head.manner, entity_type="place")
 
 
+_UP_IN = re.compile(r"\s+up\s+(?:in|on|near)\s+")
+
+
 def grew(reading: Reading, head: Head) -> None:
-    found = re.compile(r"\s+up\s+(?:in|on|near)\s+").match(reading.text, head.after, head.end)
+    found = _UP_IN.match(reading.text, head.after, head.end)
     if (
         found is not None
         and not head.negated
@@ -118,6 +125,22 @@ def grew(reading: Reading, head: Head) -> None:
         reading.add("from", where, subject=head.subject, manner=head.manner, entity_type="place")
 
 
+_BORN_IN = re.compile(r"\bin\s+(?=[A-Z])")
+
+
+_TO_PLACE = re.compile(r"\s+(?=(?:the\s)?[A-Z])")
+
+
+def visited(reading: Reading, head: Head) -> None:
+    """Of "visited Japan" and "have been to Japan"."""
+    found = _TO_PLACE.match(reading.text, head.after, head.end)
+    if found is None or head.modal or head.used or head.subject or (head.be and head.be != "been"):
+        return
+    find_time(reading, head)
+    if (where := place(reading, found.end(), head)) is not None:
+        reading.add("visited", where, negated=head.negated, manner=head.manner, entity_type="place")
+
+
 def born(reading: Reading, head: Head) -> None:
     if head.negated:
         return
@@ -125,7 +148,7 @@ def born(reading: Reading, head: Head) -> None:
     if reading.time is not None and re.search(r"\d", reading.original[reading.time.span.start : reading.time.span.end]):
         time, reading.time = reading.time.span, None
         reading.add("birthday", time, subject=head.subject, manner=head.manner)
-    for found in re.compile(r"\bin\s+(?=[A-Z])").finditer(reading.text, head.after, head.end):
+    for found in _BORN_IN.finditer(reading.text, head.after, head.end):
         end = cut(reading.text, found.end(), head.end)
         where = trimmed(reading.text, found.end(), end)
         if where is not None and english_time(reading.text, found.start(), where.end) is None:

@@ -21,7 +21,8 @@ _POINTS = re.compile(r"\b(?:this|that|these|those|it|them|your|you|here)\b", re.
 
 # Where an event goes on with something else.
 _CUT_EVENT = re.compile(
-    r"[;:()—]|,(?!\d{3})|\s-\s|\s(?:because|since|but|so|which|who|when|while|although|though|as\s(?:I|we|it)|and\s(?:I|we|it|my|now|am|was|will|have))\b"
+    r"[;:()—]|,(?!\d{3})|\s-\s|\s(?:because|since|but|so|which|who|when|while|although|though|as\s(?:I"
+    r"|we|it)|and\s(?:I|we|it|my|now|am|was|will|have))\b"
 )
 
 _LOOSE_END = re.compile(r"(?:\s+(?:about|around|back|on|in|at|for|over|just|only|of))+\s*$")
@@ -29,21 +30,27 @@ _LOOSE_END = re.compile(r"(?:\s+(?:about|around|back|on|in|at|for|over|just|only
 _UNDERTAKING = re.compile(rf"(?:{words.UNDERTAKINGS})\b")
 
 _NOT_PLANNED = re.compile(
-    r"(?:use|add|make|be|ask|do|need|say|try|start\s(?:by|with)|see|check|keep|focus|have\sto|give|tell|show|let|think|go\swith|implement|include|take\syour|miss|get\sback|stick|put|look|follow|talk"
+    r"(?:use|add|make|be|ask|do|need|say|try|start\s(?:by|with)|see|check|keep|focus|have\sto|give"
+    r"|tell|show|let|think|go\swith|implement|include|take\syour|miss|get\sback|stick|put|look|follow"
+    r"|talk"
     r"|apply\s(?:these|this|the|your)|incorporate|explore|discuss|cover|consider|test|review|create|update|handle)\b"
 )
 
 _REGULARLY = re.compile(
-    r"\b(?P<when>every\s(?:single\s)?(?:other\s)?(?:day|morning|evening|night|week|weekend|month|year|summer|winter|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?|(?:once|twice|three\stimes|four\stimes|five\stimes|\d\stimes)\s(?:a|per)\s(?:day|week|month|year)"
+    r"\b(?P<when>every\s(?:single\s)?(?:other\s)?(?:day|morning|evening|night|week|weekend|month|year"
+    r"|summer|winter|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?|(?:once|twice|three\stimes"
+    r"|four\stimes|five\stimes|\d\stimes)\s(?:a|per)\s(?:day|week|month|year)"
     r"|on\s(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days|weekends|weekdays)|each\s(?:day|morning|week|evening))(?!\w)"
 )
 
 _DAILY = frozenset(
-    "go run swim jog walk cycle bike meditate practice practise play work read write train attend do take visit call volunteer teach hike dance paint cook eat drink wake meet exercise study".split()
+    "go run swim jog walk cycle bike meditate practice practise play work read write train attend do"
+    " take visit call volunteer teach hike dance paint cook eat drink wake meet exercise study".split()
 )
 
 _APPOINTMENT = re.compile(
-    r"\s+(?:an?|my|another|the)\s+(?P<what>(?:[A-Za-z'-]+\s){0,3}?(?P<noun>[a-z-]+))\s+(?:(?:scheduled|coming\sup|booked|set|due)\s)?(?:(?:for|on|at|in|this|next)\s+)?(?:the\s)?$"
+    r"\s+(?:an?|my|another|the)\s+(?P<what>(?:[A-Za-z'-]+\s){0,3}?(?P<noun>[a-z-]+))\s+(?:(?:scheduled"
+    r"|coming\sup|booked|set|due)\s)?(?:(?:for|on|at|in|this|next)\s+)?(?:the\s)?$"
 )
 
 
@@ -64,9 +71,9 @@ def plans(reading: Reading, head: Head) -> None:
     start = found.end()
     certain = _UNDERTAKING.match(text, start, head.end) is not None
     goal = head.verb in ("want", "hope", "hoping", "dream", "aim", "aiming")
-    if head.verb == "going" and not found.group().strip() == "to":
+    if head.verb == "going" and found.group().strip() != "to":
         return
-    if (goal and (not certain or head.modal)) or _NOT_PLANNED.match(text, start, head.end):
+    if (goal and (not certain or head.modal)) or (not certain and _NOT_PLANNED.match(text, start, head.end)):
         return
     if head.verb == "going" and not certain and reading.time is None:
         return
@@ -90,7 +97,8 @@ def _travels(reading: Reading, head: Head) -> None:
     if head.verb not in _GOES and not re.match(r"next|tomorrow", text[reading.time.span.start :][:8], re.IGNORECASE):
         return
     if head.verb in _GOES and not re.match(
-        r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|married|on\s(?:a\s)?(?:vacation|holiday|trip|cruise|hike))|\s+[A-Z]",
+        r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|married|on\s(?:a\s)?(?:vacation|holiday|trip"
+        r"|cruise|hike))|\s+[A-Z]",
         text[head.after : head.end],
     ):
         return

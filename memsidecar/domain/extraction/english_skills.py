@@ -27,11 +27,14 @@ def dates_somebody(reading: Reading, head: Head) -> None:
 
 
 _DATING = re.compile(
-    r"\s+(?:an?\s[a-z ]{2,20}\s(?:named|called)\s|someone\s(?:named|called)\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:for|since|now|and)\b)"
+    r"\s+(?:an?\s[a-z ]{2,20}\s(?:named|called)\s|someone\s(?:named"
+    r"|called)\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:for|since|now|and)\b)"
 )
 
 _WITH_SOMEBODY = re.compile(
-    r"\s+up\swith\s(?:my\s(?:boyfriend|girlfriend|partner|fianc[eé]e?),?\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:last|in|yesterday|recently|after|and)\b)"
+    r"\s+up\swith\s(?:my\s(?:boyfriend|girlfriend|partner"
+    r"|fianc[eé]e?),?\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:last|in|yesterday|recently"
+    r"|after|and)\b)"
 )
 
 
@@ -71,8 +74,11 @@ def knows(reading: Reading, head: Head) -> None:
             reading.add("knows", part, manner=head.manner)
 
 
+_HOW_TO = re.compile(r"\s+(?:how\s)?(?:to\s)?(?=\w)")
+
+
 def learns(reading: Reading, head: Head) -> None:
-    found = re.compile(r"\s+(?:how\s)?(?:to\s)?(?=\w)").match(reading.text, head.after, head.end)
+    found = _HOW_TO.match(reading.text, head.after, head.end)
     if (
         found is None
         or head.modal

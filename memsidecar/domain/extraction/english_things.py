@@ -13,7 +13,8 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
 _PLAYS = re.compile(
-    r"\s+(?:the\s+)?(?P<what>violin|guitar|piano|drums|bass|cello|flute|saxophone|trumpet|ukulele|clarinet|harp|keyboard|chess|tennis|soccer|football|basketball|volleyball|golf|hockey"
+    r"\s+(?:the\s+)?(?P<what>violin|guitar|piano|drums|bass|cello|flute|saxophone|trumpet|ukulele"
+    r"|clarinet|harp|keyboard|chess|tennis|soccer|football|basketball|volleyball|golf|hockey"
     r"|badminton|baseball|cricket|rugby|squash|table\stennis|ping\spong|poker|dungeons\sand\sdragons|d&d)\b",
     re.IGNORECASE,
 )
@@ -29,7 +30,9 @@ def plays(reading: Reading, head: Head) -> None:
 
 
 _RUNS = re.compile(
-    r"\s+(?:an?|my\sown|our\sown)\s+(?P<what>(?:[a-z-]+\s){0,3}(?:bakery|shop|store|restaurant|business|company|startup|cafe|café|studio|agency|farm|blog|podcast|channel|newsletter|salon|gym|clinic|bar))\b"
+    r"\s+(?:an?|my\sown|our\sown)\s+(?P<what>(?:[a-z-]+\s){0,3}(?:bakery|shop|store|restaurant"
+    r"|business|company|startup|cafe|café|studio|agency|farm|blog|podcast|channel|newsletter|salon|gym"
+    r"|clinic|bar))\b"
 )
 
 
@@ -46,7 +49,8 @@ def runs(reading: Reading, head: Head) -> None:
 
 
 _DRIVES = re.compile(
-    r"\s+(?:an?\s+)(?P<what>(?:(?:\d{4}|red|blue|white|black|old|used|new|silver|grey|gray|green)\s)*[A-Z][\w-]+(?:\s[A-Z0-9][\w-]*)?)"
+    r"\s+(?:an?\s+)(?P<what>(?:(?:\d{4}|red|blue|white|black|old|used|new|silver|grey|gray"
+    r"|green)\s)*[A-Z][\w-]+(?:\s[A-Z0-9][\w-]*)?)"
 )
 
 _WEIGHS = re.compile(
@@ -62,7 +66,13 @@ def weighs(reading: Reading, head: Head) -> None:
 
 
 def died(reading: Reading, head: Head) -> None:
-    """Of a pet that "died" or "passed away"."""
+    """Of a pet or somebody near who "died" or "passed away"."""
+    if head.relation and head.relation != "pet" and not head.negated and not head.modal and not head.plural:
+        if head.verb == "died" or reading.text.startswith(" away", head.after):
+            find_time(reading, head)
+            end = head.after if head.verb == "died" else head.after + len(" away")
+            reading.add("event", Span(head.verb_at, end), subject=head.subject)
+        return
     if head.relation == "pet" and not head.negated and not head.modal and head.relation_span is not None:
         find_time(reading, head)
         span = head.name or trimmed(reading.text, head.relation_span.start, head.relation_span.end)
@@ -72,9 +82,22 @@ def died(reading: Reading, head: Head) -> None:
 
 
 _ALLERGY = re.compile(
-    r"\s+(?:an?\s+)?(?:(?:severe|bad|mild|serious|strong|life-threatening|slight)\s+)?(?:(?P<to>[a-z][a-z-]*(?:\s(?:and|or|&)\s[a-z-]+|\s[a-z-]+)?)\s+)?allerg(?:y|ies)"
+    r"\s+(?:an?\s+)?(?:(?:severe|bad|mild|serious|strong|life-threatening"
+    r"|slight)\s+)?(?:(?P<to>[a-z][a-z-]*(?:\s(?:and|or|&)\s[a-z-]+|\s[a-z-]+)?)\s+)?allerg(?:y|ies)"
     r"(?:\s+to\s+(?P<of>[a-z][^.;]{1,60}))?"
 )
+
+
+_COUNTED = re.compile(
+    r"\s+(?:got\s+)?(?P<many>an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}|no|my\sown"
+    r"|some|several|bad|severe|chronic|mild|type)\s+(?P<noun>[^,.;:!?]{2,60})"
+)
+_ALONE = re.compile(r"\s+(?:got\s+)?(?:type\s[12]\s)?(?P<noun>[A-Za-z-]+)(?=\s*$|\s*,|\s+(?:and|since|so|but)\b)")
+_CALLED = re.compile(
+    r",?\s+(?:(?:who\sis|who's|that\sis|that's|is)\s+)?(?:named"
+    r"|called)\s+(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|[\s,.])"
+)
+_NOUN_END = re.compile(r"\s(?:of|in|at|on|from|about|to|under|around|and|or|near|called|named|going|coming)\b")
 
 
 def has(reading: Reading, head: Head) -> None:
@@ -92,13 +115,9 @@ def has(reading: Reading, head: Head) -> None:
                 reading.add("allergic_to", part, subject=head.subject, negated=head.negated, manner=head.manner)
         return
     end = cut(text, head.after, head.end)
-    found = re.compile(
-        r"\s+(?:got\s+)?(?P<many>an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}|no|my\sown|some|several|bad|severe|chronic|mild|type)\s+(?P<noun>[^,.;:!?]{2,60})"
-    ).match(text, head.after, end)
+    found = _COUNTED.match(text, head.after, end)
     if found is None:
-        alone = re.compile(
-            r"\s+(?:got\s+)?(?:type\s[12]\s)?(?P<noun>[A-Za-z-]+)(?=\s*$|\s*,|\s+(?:and|since|so|but)\b)"
-        ).match(text, head.after, head.end)
+        alone = _ALONE.match(text, head.after, head.end)
         if alone is not None and alone.group("noun").lower() in words.CONDITIONS:
             reading.add(
                 "health",
@@ -109,13 +128,9 @@ def has(reading: Reading, head: Head) -> None:
             )
         return
     many = found.group("many").lower()
-    named = re.compile(
-        r",?\s+(?:(?:who\sis|who's|that\sis|that's|is)\s+)?(?:named|called)\s+(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|[\s,.])"
-    ).search(text, found.start("noun"), head.end)
+    named = _CALLED.search(text, found.start("noun"), head.end)
     noun_end = min(found.end("noun"), named.start() if named else end)
-    stop = re.compile(r"\s(?:of|in|at|on|from|about|to|under|around|and|or|near|called|named|going|coming)\b").search(
-        text, found.start("noun"), noun_end
-    )
+    stop = _NOUN_END.search(text, found.start("noun"), noun_end)
     noun = Span(found.start("noun"), stop.start() if stop else noun_end)
     parts = re.findall(r"[a-z]+(?:-[a-z]+)*", text[noun.start : noun.end].lower())
     if not parts or len(parts) > 4:
@@ -145,37 +160,49 @@ def has(reading: Reading, head: Head) -> None:
         reading.add("owns", whole, negated=negated, manner=head.manner)
 
 
+def _is_bought(reading: Reading, head: Head, what: Span) -> bool:
+    """Whether a thing that was bought has a name: "a MacBook", not "a coffee"."""
+    return head.verb in ("bought", "purchased") and CAPITAL.search(reading.text, what.start, what.end) is not None
+
+
+_OWNED = re.compile(
+    r"\s+(?:an?|two|three|\d+|our\sfirst|my\sfirst|(?:my|our|the)(?=\s[a-z-]+\s*$)|my\s(?:old|car|house|bike))\s?"
+)
+
+
 def owns(reading: Reading, head: Head) -> None:
     """Of "own", "bought", "sold", "adopted"."""
     if head.modal or head.subject or (head.be and head.verb != "own"):
         return
     find_time(reading, head)
     what = value(reading, head.after, head)
-    if what is None or not re.compile(
-        r"\s+(?:an?|two|three|\d+|our\sfirst|my\sfirst|(?:my|our|the)(?=\s[a-z-]+\s*$)|my\s(?:old|car|house|bike))\s?"
-    ).match(reading.text, head.after, head.end):
+    if what is None or not _OWNED.match(reading.text, head.after, head.end):
         return
     parts = re.findall(r"[a-z]+(?:-[a-z]+)*", reading.text[what.start : what.end].lower())
     if not parts or len(parts) > 6 or re.search(r"\b(?:lot|bit|few|ticket|tickets|some)\b", " ".join(parts)):
         return
     last = parts[-1]
+    if head.verb == "got" and last not in words.POSSESSIONS | words.PETS:
+        return
     if last in words.PETS or last.rstrip("s") in words.PETS:
         if not head.negated and head.verb in ("adopted", "bought", "own", "got", "rescued"):
             reading.add("pet", what, manner=head.manner)
     elif head.verb == "sold":
         reading.add("owns", what, negated=True, manner=Manner.CHANGED, since=True)
-    elif head.verb in ("own", "bought", "purchased") or (head.verb == "got" and last in words.POSSESSIONS):
-        if head.verb == "own" or last in words.POSSESSIONS or CAPITAL.search(reading.text[what.start : what.end]):
-            reading.add(
-                "owns", what, negated=head.negated or head.used, manner=Manner.CHANGED if head.used else head.manner
-            )
+    elif last in words.POSSESSIONS or head.verb == "own" or _is_bought(reading, head, what):
+        manner = Manner.CHANGED if head.used else head.manner
+        reading.add("owns", what, negated=head.negated or head.used, manner=manner)
+
+
+_MINE_TO = re.compile(r"\s+(?:my\s+)(?P<what>[a-z]+(?:\s[a-z]+)?)\s+to\s+")
+_FROM_TO = re.compile(r"\s+(?:over\s+)?(?:from\s+[^,.]{2,40}?\s+)?to\s+(?=(?:an?\s)?i?[A-Z])")
 
 
 def switched(reading: Reading, head: Head) -> None:
     if head.modal or head.negated or head.subject:
         return
     text = reading.text
-    found = re.compile(r"\s+(?:my\s+)(?P<what>[a-z]+(?:\s[a-z]+)?)\s+to\s+").match(text, head.after, head.end)
+    found = _MINE_TO.match(text, head.after, head.end)
     find_time(reading, head)
     if found is not None:
         if (new := value(reading, found.end(), head)) is not None:
@@ -185,15 +212,16 @@ def switched(reading: Reading, head: Head) -> None:
                 return
             reading.add(attribute or f"uses:{what}", new, manner=Manner.CHANGED, since=True)
         return
-    found = re.compile(r"\s+(?:over\s+)?(?:from\s+[^,.]{2,40}?\s+)?to\s+(?=(?:an?\s)?i?[A-Z])").match(
-        text, head.after, head.end
-    )
+    found = _FROM_TO.match(text, head.after, head.end)
     if found is not None and (new := value(reading, found.end(), head)) is not None:
         reading.add("uses", new, manner=Manner.CHANGED, since=True)
 
 
+_WITH = re.compile(r"\s+(?:as\s|with\s|from\s)")
+
+
 def diagnosed(reading: Reading, head: Head) -> None:
-    found = re.compile(r"\s+(?:as\s|with\s|from\s)").match(reading.text, head.after, head.end)
+    found = _WITH.match(reading.text, head.after, head.end)
     if found is None or head.modal or head.negated:
         return
     find_time(reading, head)

@@ -20,28 +20,39 @@ _NEW_JOB = re.compile(
 _JOB_AS = re.compile(r"\s+(?:(?:my|a)\s+)?(?:new\s+)?(?:job|position|role|work|working|career)\s+as\s+")
 
 _WORK_AT = re.compile(
-    r"\s+(?:(?:part-time|full-time|remotely|now|currently|here|there|mostly|freelance)\s+)*(?P<how>at|for|with|in|as)\s+"
+    r"\s+(?:(?:part-time|full-time|remotely|now|currently|here|there|mostly|freelance)\s+)*(?P<how>at"
+    r"|for|with|in|as)\s+"
 )
 
 _NOT_EMPLOYERS = re.compile(
-    r"(?:home|night|it|this|that|these|those|them|you|hours?|my|the\s(?:project|problem|same|moment|time|weekend|code|office|day)|days?|weeks?|months?|years?|least|first|\d"
-    r"|long|free|now|a\s(?:living|while|long|project|problem|few|solution|better)|what|which|me|everyone|us|large|scale)\b",
+    r"(?:home|night|it|this|that|these|those|them|you|hours?|my|the\s(?:project|problem|same|moment"
+    r"|time|weekend|code|office|day)|days?|weeks?|months?|years?|least|first|\d"
+    r"|long|free|now|a\s(?:living|while|long|project|problem|few|solution|better)|what|which|me"
+    r"|everyone|us|large|scale)\b",
     re.IGNORECASE,
 )
 
 _COMPANY_NOUN = re.compile(
-    r"\b(?:company|startup|start-up|firm|bank|hospital|clinic|school|university|restaurant|cafe|bakery|agency|studio|store|shop|hotel|factory|lab|library|museum|ngo"
-    r"|nonprofit|non-profit|government|office|college|bookstore|newspaper|magazine|airline|shelter|gym|warehouse|farm)\b",
+    r"\b(?:company|startup|start-up|firm|bank|hospital|clinic|school|university|restaurant|cafe|bakery"
+    r"|agency|studio|store|shop|hotel|factory|lab|library|museum|ngo"
+    r"|nonprofit|non-profit|government|office|college|bookstore|newspaper|magazine|airline|shelter|gym"
+    r"|warehouse|farm)\b",
     re.IGNORECASE,
 )
 
 _INDUSTRY = re.compile(
-    r"(?:the\s)?(?P<field>(?:marketing|finance|sales|tech|it|hr|human\sresources|advertising|healthcare|education|logistics|construction|retail|hospitality|real\sestate|insurance"
-    r"|banking|consulting|engineering|accounting|law|medicine|film|fashion|publishing|journalism|television|tv|media|software|cybersecurity|manufacturing|agriculture"
-    r"|aerospace|biotech|research|public\srelations|customer\sservice|data\sscience|product\smanagement|the\sarts|politics|design|gaming))\b(?:\s(?:industry|sector|field))?"
+    r"(?:the\s)?(?P<field>(?:marketing|finance|sales|tech|it|hr|human\sresources|advertising"
+    r"|healthcare|education|logistics|construction|retail|hospitality|real\sestate|insurance"
+    r"|banking|consulting|engineering|accounting|law|medicine|film|fashion|publishing|journalism"
+    r"|television|tv|media|software|cybersecurity|manufacturing|agriculture"
+    r"|aerospace|biotech|research|public\srelations|customer\sservice|data\sscience"
+    r"|product\smanagement|the\sarts|politics|design|gaming))\b(?:\s(?:industry|sector|field))?"
     r"(?=\s*$|\s*[,.;!]|\s+(?:and|at|for|now|currently)\b)",
     re.IGNORECASE,
 )
+
+
+_AT_NAME = re.compile(r"\s+(?:at|for)\s+(?=[A-Z])")
 
 
 def works(reading: Reading, head: Head) -> None:
@@ -75,7 +86,7 @@ def works(reading: Reading, head: Head) -> None:
                 )
     if how == "as":
         role_at = at
-        employer = re.compile(r"\s+(?:at|for)\s+(?=[A-Z])").search(reading.text, at, head.end)
+        employer = _AT_NAME.search(reading.text, at, head.end)
     elif role is not None:
         role_at, employer = role.end(), None
     else:
@@ -101,6 +112,9 @@ def trade(written: str) -> bool:
     )
 
 
+_FROM_NAME = re.compile(r"\s+from\s+(?:my\s+(?:job|position|role)\s+(?:at|with)\s+)?(?=[A-Z])")
+
+
 def new_job(reading: Reading, head: Head) -> None:
     """Of "started", "got", "landed", "accepted", "lost", "quit", "left", "switched"."""
     if head.modal or head.negated:
@@ -110,9 +124,7 @@ def new_job(reading: Reading, head: Head) -> None:
     leaves = head.verb in ("quit", "left", "lost", "resigned")
     find_time(reading, head)
     if head.verb == "resigned":
-        found = re.compile(r"\s+from\s+(?:my\s+(?:job|position|role)\s+(?:at|with)\s+)?(?=[A-Z])").match(
-            reading.text, head.after, head.end
-        )
+        found = _FROM_NAME.match(reading.text, head.after, head.end)
     elif head.verb in ("joined", "left"):
         found = _NEW_JOB.match(reading.text, head.after, head.end)
     else:
@@ -165,8 +177,11 @@ def dismissed(reading: Reading, head: Head) -> None:
         )
 
 
+_TO_ROLE = re.compile(r"\s+(?:promoted\s+)?(?:to|from\s+[^,]{2,40}\sto)\s+")
+
+
 def promoted(reading: Reading, head: Head) -> None:
-    found = re.compile(r"\s+(?:promoted\s+)?(?:to|from\s+[^,]{2,40}\sto)\s+").match(reading.text, head.after, head.end)
+    found = _TO_ROLE.match(reading.text, head.after, head.end)
     if found is not None and not head.negated and not head.modal:
         find_time(reading, head)
         if (what := value(reading, found.end(), head)) is not None:
@@ -181,33 +196,38 @@ def retired(reading: Reading, head: Head) -> None:
         reading.add("job", "retired", subject=head.subject, manner=manner, since=True)
 
 
+_AT_OR_NOT = re.compile(r"\s+(?:at|in)\s+|\s+")
+_SCHOOL = re.compile(r"(?:^|\s)(?:at|in)\s+(?=(?:the\s)?[A-Z])")
+_NOT_SUBJECT = re.compile(r"(?:for|hard|a\slot|the|my|this|that|it|how|about|with|and)\b")
+
+
 def studies(reading: Reading, head: Head) -> None:
     if head.modal or head.negated:
         return
     find_time(reading, head)
-    skip = re.compile(r"\s+(?:at|in)\s+|\s+").match(reading.text, head.after, head.end)
+    skip = _AT_OR_NOT.match(reading.text, head.after, head.end)
     if skip is None:
         return
     at = skip.end()
-    school = re.compile(r"(?:^|\s)(?:at|in)\s+(?=(?:the\s)?[A-Z])").search(reading.text, skip.start(), head.end)
+    school = _SCHOOL.search(reading.text, skip.start(), head.end)
     what = trimmed(reading.text, at, min(school.start() if school else head.end, value_end(reading, at, head)))
     past = head.past or head.used or head.verb == "studied"
-    for_something = re.compile(r"(?:for|hard|a\slot|the|my|this|that|it|how|about|with|and)\b")
+    for_something = _NOT_SUBJECT
     if (
         what is not None
         and skip.group().strip() not in ("at", "in")
         and not for_something.match(reading.text, what.start)
-    ):
-        if len(reading.text[what.start : what.end].split()) <= 4:
-            reading.add(
-                "studies", what, subject=head.subject, negated=past, manner=Manner.CHANGED if past else head.manner
-            )
+    ) and len(reading.text[what.start : what.end].split()) <= 4:
+        reading.add("studies", what, subject=head.subject, negated=past, manner=Manner.CHANGED if past else head.manner)
     if school is not None and not past and (where := value(reading, school.end(), head)) is not None:
         reading.add("school", where, subject=head.subject, manner=head.manner, entity_type="organisation")
 
 
+_IN = re.compile(r"\s+in\s+")
+
+
 def majors(reading: Reading, head: Head) -> None:
-    found = re.compile(r"\s+in\s+").match(reading.text, head.after, head.end)
+    found = _IN.match(reading.text, head.after, head.end)
     if (
         found is not None
         and not head.negated
@@ -226,5 +246,6 @@ def graduated(reading: Reading, head: Head) -> None:
 
 
 _GRADUATED = re.compile(
-    r"\s+(?:from|at)\s+(?=(?:the\s)?[A-Z])|\s+with\s+(?=an?\s(?:[A-Za-z']+\s){0,2}(?:degree|diploma|PhD|MBA|BA|BSc|MSc)\b)"
+    r"\s+(?:from|at)\s+(?=(?:the\s)?[A-Z])|\s+with\s+(?=an?\s(?:[A-Za-z']+\s){0,2}(?:degree|diploma"
+    r"|PhD|MBA|BA|BSc|MSc)\b)"
 )

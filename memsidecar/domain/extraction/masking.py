@@ -20,8 +20,10 @@ _QUOTED = re.compile(
 )
 # A line that a machine wrote or reads, or that was written by somebody else.
 _NOT_PROSE = re.compile(
-    r"\s*(?:>|\||[#@$]|//|/\*|\*/|--\s|[{}\[\]<]|[\w.]{1,40}\s?=[^=]|\d{4}-\d\d-\d\d[T ]\d\d:|[A-Z]{3,10}:? \d{4}-|(?:ERROR|WARN|INFO|DEBUG)\b"
-    r"|Traceback|File \"|at [\w.$]+\(|(?:def|class|import|from|return|const|let|var|public|private|void|elif|SELECT|INSERT|git|npm|pip"
+    r"\s*(?:>|\||[#@$]|//|/\*|\*/|--\s|[{}\[\]<]|[\w.]{1,40}\s?=[^=]|\d{4}-\d\d-\d\d[T ]\d\d:"
+    r"|[A-Z]{3,10}:? \d{4}-|(?:ERROR|WARN|INFO|DEBUG)\b"
+    r"|Traceback|File \"|at [\w.$]+\(|(?:def|class|import|from|return|const|let|var|public|private"
+    r"|void|elif|SELECT|INSERT|git|npm|pip"
     r"|function|print|echo|printf)\b[ (])"
 )
 _CODE_CALL = re.compile(r"\s*[\w.]{1,40}\([^)\n]{0,200}\)\s*;?\s*$")
@@ -34,7 +36,7 @@ _PROSE = re.compile(
 
 
 def masked(text: str) -> str:
-    """As long as `text`: code and what is not prose as spaces, the inside of quotations as `MASK`, apostrophes plain."""
+    """As long as `text`: code and what is no prose as spaces, quotations as `MASK`, apostrophes plain."""
     if "```" in text or "~~~" in text:
         text = _without_fences(text)
     if "`" in text:
