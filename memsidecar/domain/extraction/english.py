@@ -19,6 +19,8 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.names import COMMON
 
 _NOW = re.compile(r"(?<!right\s)(?<!for\s)\bnow\W*$")
+# "the love and study theme": these go on with what was said only when something was.
+_ALSO_NOUNS = frozenset(("love", "hate", "study", "own"))
 _CONTRASTS = re.compile(r",?\s*(?:and\s)?not\s(?!only|just)[\w' -]{1,30}$")
 _AS_A = re.compile(
     r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at"
@@ -39,6 +41,8 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
         reading.start, reading.end, reading.time = clause_start, clause_end, None
         known = len(reading.claims)
         before = _read_clause(reading, clause_start, clause_end, before)
+        if len(reading.claims) == known:
+            continue
         if _NOW.search(text, clause_start, clause_end):
             _mark(reading, known, Manner.CHANGED)
         if _CONTRASTS.match(text, clause_end, end):
@@ -48,6 +52,11 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
         deadlines(reading, start, end)
     if not asked and "y " in text[start:end]:
         _relatives(reading, start, end)
+
+
+def _said(reading: Reading, head: Head | None) -> bool:
+    """Whether something was read from the clause that a head begins."""
+    return head is not None and bool(reading.claims) and reading.claims[-1].span.start >= head.start
 
 
 def _mark(reading: Reading, known: int, manner: Manner) -> None:
@@ -65,6 +74,8 @@ def _read_clause(reading: Reading, start: int, end: int, before: Head | None) ->
         _as_a(reading, trade_of)
         return None
     head = head_of(reading.text, start, end, before)
+    if head is not None and not head.owned and head.verb in _ALSO_NOUNS and not _said(reading, before):
+        return None
     if head is not None:
         if not head.owned:
             reading.start = head.start

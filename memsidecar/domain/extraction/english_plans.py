@@ -12,12 +12,12 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import english_time
 from memsidecar.domain.extraction.values import cut, trimmed
 
-_TO_DO = re.compile(r"\s+(?:to\s+|on\s+(?=[a-z]+ing\b))(?=[a-z])")
+_TO_DO = re.compile(r"\s+(?:to\s+(?!(?:an?|the|my|our|this|see\swhat)\s)|on\s+(?=[a-z]+ing\b))(?=[a-z])")
 
 # What is left when a time was only a part of a name: "enrolled in a November 10 course".
 _HALF = re.compile(r"\b(?:an?|the|my|our)\s*$", re.IGNORECASE)
 
-_POINTS = re.compile(r"\b(?:this|that|these|those|it|them|your|you|here)\b", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:this|that|these|those|it|them|your|you|here|ones)\b", re.IGNORECASE)
 
 # Where an event goes on with something else.
 _CUT_EVENT = re.compile(
@@ -97,7 +97,8 @@ def _travels(reading: Reading, head: Head) -> None:
     if head.verb not in _GOES and not re.match(r"next|tomorrow", text[reading.time.span.start :][:8], re.IGNORECASE):
         return
     if head.verb in _GOES and not re.match(
-        r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|married|on\s(?:a\s)?(?:vacation|holiday|trip"
+        r"\s+(?:(?:back|over)\s)?(?:to\s+(?:the\s)?[A-Z]|to\s(?:an?|the|my|our)\s[a-z]|married"
+        r"|on\s(?:a\s)?(?:vacation|holiday|trip"
         r"|cruise|hike))|\s+[A-Z]",
         text[head.after : head.end],
     ):
@@ -134,6 +135,10 @@ def happened(reading: Reading, head: Head) -> bool:
         return False
     find_time(reading, head)
     time = reading.time
+    if time is not None and reading.text.endswith("the ", 0, time.span.start) and time.outer.start > head.verb_at:
+        # "from the Sunday paper"
+        first = reading.text[time.span.start : time.span.start + 1]
+        time = None if first.isupper() else time
     if time is None or re.match(r"(?:next|tomorrow|today)", text[time.span.start : time.span.end], re.IGNORECASE):
         return False
     end = time.outer.start if time.span.start > head.verb_at else head.end

@@ -15,9 +15,12 @@ _LINK = re.compile(
 )
 _QUOTED = re.compile(
     r"(?<!\d)\"[^\"\n]{1,600}(?:\"|$)|“[^”\n]{1,600}(?:”|$)|「[^」\n]{1,600}」|『[^』\n]{1,600}』|《[^》\n]{1,100}》"
-    r"|«[^»\n]{1,600}»|‘[^’\n]{3,300}’(?!\w)|(?<![\w'])'(?=[A-Z\u4e00-\u9fff])(?:[^'\n]|(?<=\w)'(?=\w)){2,300}'(?!\w)",
+    r"|«[^»\n]{1,600}»|‘[^’\n]{3,300}’(?!\w)",
     re.MULTILINE,
 )
+# In single quotes; an apostrophe is none.
+_SINGLE_QUOTED = re.compile(r"(?<![\w'])'(?=[A-Z\u4e00-\u9fff])(?:[^'\n]|(?<=\w)'(?=\w)){2,300}'(?!\w)")
+_OPENING = (" '", "\n'", "('", ":'", "：'")
 # A line that a machine wrote or reads, or that was written by somebody else.
 _NOT_PROSE = re.compile(
     r"\s*(?:>|\||[#@$]|//|/\*|\*/|--\s|[{}\[\]<]|[\w.]{1,40}\s?=[^=]|\d{4}-\d\d-\d\d[T ]\d\d:"
@@ -45,8 +48,10 @@ def masked(text: str) -> str:
         text = _LINK.sub(_blank, text)
     if "’" in text:
         text = _apostrophes(text)
-    if any(sign in text for sign in "\"“「『《«‘'"):
+    if any(sign in text for sign in '"“「『《«‘'):
         text = _QUOTED.sub(_hide, text)
+    if "'" in text and (text[0] == "'" or any(sign in text for sign in _OPENING)):
+        text = _SINGLE_QUOTED.sub(_hide, text)
     if "\n" in text:
         return "\n".join(" " * len(line) if _is_not_prose(line) else line for line in text.split("\n"))
     return " " * len(text) if _is_not_prose(text) else text

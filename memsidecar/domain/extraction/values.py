@@ -71,6 +71,8 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
         and tail.start() < end
     ):
         end = tail.start()
+    if text.find("“", start, end) != -1 and text[end : end + 1] == "”":
+        end += 1
     return Span(start, end) if 0 < end - start <= LONGEST_VALUE else None
 
 
@@ -116,7 +118,10 @@ def _alike(parts: list[list[str]], *, conjunction: bool) -> bool:
         return False
     if all(part[0].endswith("ing") for part in parts):
         return all(len(part) < 7 for part in parts)
-    if any("of" in part for part in parts[1:]) or parts[0][0].endswith("ing"):
+    if any("of" in part or part[0] in ("in", "at", "on") for part in parts) or parts[0][0].endswith("ing"):
+        return False
+    if len(parts[0]) > 1 and parts[0][1] in ("in", "at", "on", "to", "with", "for"):
+        # "stay in historic or cultural places"
         return False
     sizes = [len(part) for part in parts]
     return max(sizes) <= 3 and (max(sizes) == 1 or (min(sizes) > 1 and max(sizes) - min(sizes) < 2) or len(parts) > 2)
