@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from memsidecar.domain.events import Event, FeedbackGiven, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.conflict import Conflict, ConflictState, Resolution
+from memsidecar.domain.events import (
+    ConflictRecorded,
+    Event,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    Vectors,
+    VectorsRecorded,
+)
 from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.memory import Episode, Fact, Memory, Preference
 
@@ -21,6 +30,23 @@ class Relation(StrEnum):
     ABOUT = "ABOUT"  # fact or preference -> its subject and object entities
     DERIVED_FROM = "DERIVED_FROM"  # memory -> memory
     FOLLOWS = "FOLLOWS"  # episode -> the one before it in its session
+
+
+class Judgement(StrEnum):
+    """The edges between memories of one slot. They issue from a conflict and carry why."""
+
+    SUPERSEDES = "SUPERSEDES"  # winner -> loser
+    CONTRADICTS = "CONTRADICTS"  # later -> earlier, while it is open or both are kept
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictEdge:
+    """An edge that a conflict draws, with the conflict's id: rule, strategy, evidence and both clocks are there."""
+
+    source: str
+    relation: Judgement
+    target: str
+    conflict_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +61,7 @@ class Delta:
     """`put` replaces a memory and all edges that issue from it; `vectors` belong to `subject`; `purged` is gone.
 
     `feedback` are all verdicts on what `subject` says. A `put` with another text takes the earlier ones away: they were
-    about what it said before.
+    about what it said before. `conflict` replaces a conflict and the edges between its memories; `subject` is its id.
     """
 
     subject: str
@@ -43,6 +69,7 @@ class Delta:
     vectors: Vectors | None = None
     purged: bool = False
     feedback: Feedback | None = None
+    conflict: Conflict | None = None
 
 
 def apply(event: Event) -> Delta:
@@ -56,6 +83,8 @@ def apply(event: Event) -> Delta:
             return Delta(memory_id, purged=True)
         case FeedbackGiven(memory_id=memory_id, counts=counts):
             return Delta(memory_id, feedback=counts)
+        case ConflictRecorded(conflict=conflict):
+            return Delta(conflict.id, conflict=conflict)
         case _:
             assert_never(event)
 
@@ -83,3 +112,15 @@ def edges_of(memory: Memory) -> tuple[Edge, ...]:
     for source in memory.provenance:
         add(Relation.DERIVED_FROM, *source.derived_from)
     return tuple(edges)
+
+
+def conflict_edges_of(conflict: Conflict) -> tuple[ConflictEdge, ...]:
+    """The edges that a conflict draws as it stands: none once it is dismissed or undone."""
+    if conflict.state is ConflictState.RESOLVED and conflict.winner:
+        superseded = (loser for loser in conflict.losers if loser != conflict.winner)
+        return tuple(ConflictEdge(conflict.winner, Judgement.SUPERSEDES, i, conflict.id) for i in superseded)
+    kept = conflict.state is ConflictState.RESOLVED and conflict.resolution is Resolution.KEPT_BOTH
+    if conflict.state is ConflictState.OPEN or kept:
+        earlier, later = conflict.memories[:-1], conflict.memories[-1]
+        return tuple(ConflictEdge(later, Judgement.CONTRADICTS, i, conflict.id) for i in earlier)
+    return ()

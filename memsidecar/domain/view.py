@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import Protocol
 
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Event
 from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Relation, apply, edges_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import entity_key
 
 _NONE: frozenset[str] = frozenset()
@@ -56,6 +58,18 @@ class PartitionView(Protocol):
         """The verdicts on what it says now."""
         ...
 
+    def in_slot(self, subject: str, family: str) -> Iterable[str]:
+        """All memories whose slot has that subject (an entity id, empty for the user) and family, of every state."""
+        ...
+
+    def conflict(self, conflict_id: str) -> Conflict | None:
+        """The newest version."""
+        ...
+
+    def conflicts_of(self, memory_id: str) -> Iterable[str]:
+        """Ids of the conflicts that a memory takes, or took, part in."""
+        ...
+
 
 def entity_keys(entity: Entity) -> tuple[str, ...]:
     """The keys under which an entity is found: its name first, then its aliases."""
@@ -87,6 +101,7 @@ class Overlay:
         self._purged: set[str] = set()
         self._vectors: dict[str, bool] = {}
         self._feedback: dict[str, Feedback] = {}
+        self._conflicts: dict[str, Conflict] = {}
 
     def add(self, event: Event) -> None:
         """See what this event will do."""
@@ -102,6 +117,8 @@ class Overlay:
             self._vectors[delta.subject] = len(delta.vectors.rows) > 0
         if delta.feedback is not None and self.memory(delta.subject) is not None:
             self._feedback[delta.subject] = delta.feedback
+        if delta.conflict is not None:
+            self._conflicts[delta.subject] = delta.conflict
 
     def _put(self, memory: Memory) -> None:
         known = self.memory(memory.id)
@@ -165,6 +182,21 @@ class Overlay:
     def feedback(self, memory_id: str) -> Feedback:
         known = self._feedback.get(memory_id)
         return self._under.feedback(memory_id) if known is None else known
+
+    def in_slot(self, subject: str, family: str) -> Iterable[str]:
+        found = [i for i in self._under.in_slot(subject, family) if i not in self._memories]
+        for memory_id, memory in self._memories.items():
+            slot = slot_of(memory) if memory is not None else None
+            if slot is not None and (slot.subject, slot.family) == (subject, family):
+                found.append(memory_id)
+        return found
+
+    def conflict(self, conflict_id: str) -> Conflict | None:
+        return self._conflicts.get(conflict_id) or self._under.conflict(conflict_id)
+
+    def conflicts_of(self, memory_id: str) -> Iterable[str]:
+        found = [i for i in self._under.conflicts_of(memory_id) if i not in self._conflicts]
+        return [*found, *(i for i, conflict in self._conflicts.items() if memory_id in conflict.memories)]
 
     def _live(self, memory_id: str) -> Memory | None:
         memory = self._memories.get(memory_id)

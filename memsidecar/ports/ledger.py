@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Entry, Event, Matrix
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
@@ -197,4 +198,12 @@ class EventCodec(Protocol):
 
     def decode_memory(self, payload: bytes, partition: Partition) -> Memory:
         """Raises ValueError when the bytes are not a memory."""
+        ...
+
+    def encode_conflict(self, conflict: Conflict) -> bytes:
+        """A conflict alone, as a resident partition's snapshot holds it."""
+        ...
+
+    def decode_conflict(self, payload: bytes) -> Conflict:
+        """Raises ValueError when the bytes are not a conflict."""
         ...

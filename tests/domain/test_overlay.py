@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.domain.events import Event, MemoryRecorded
+from memsidecar.domain.events import Event, MemoryRecorded, subject_of
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.view import Overlay, PartitionView
 from tests.doubles.histories import COMMANDS, HISTORIES, IDS, NAMES, SESSIONS, Command, decided, new_ids
@@ -16,7 +16,7 @@ def _facts(event: Event) -> object:
     if isinstance(event, MemoryRecorded):
         brought = None if event.vectors is None else event.vectors.rows.tobytes()
         return event.change, event.memory, brought, event.actor, event.reason
-    return type(event), event.memory_id
+    return type(event), subject_of(event)
 
 
 def _seen(view: PartitionView, state: NaivePartition) -> object:

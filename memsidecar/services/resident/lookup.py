@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
+from memsidecar.domain.slots import slot_of
 from memsidecar.domain.view import entity_keys
 from memsidecar.services.resident.packing import pack_rows, pack_strings, unpack_rows, unpack_strings
 
@@ -70,18 +71,21 @@ class Lookup:
         self._same_name: dict[str, list[str]] = {}
         self._entities: Postings[str] = Postings()
         self._labels: Postings[tuple[str, str]] = Postings()
+        self._slots: Postings[tuple[str, str]] = Postings()
         self._postings = 0
 
     @property
     def nbytes(self) -> int:
-        slots = len(self.rows) + len(self._digests) + len(self._names) + len(self._entities) + len(self._labels)
-        return slots * _DICT_ENTRY + len(self.rows) * 40 + self._postings * 5
+        entries = len(self.rows) + len(self._digests) + len(self._names) + len(self._entities) + len(self._labels)
+        return (entries + len(self._slots)) * _DICT_ENTRY + len(self.rows) * 40 + self._postings * 5
 
     def put(self, row: int, memory: Memory) -> None:
         self.rows[memory.id] = row
         entities, labels = _keys(memory)
         self._postings += sum(self._entities.insert(entity, row) for entity in entities)
         self._postings += sum(self._labels.insert(label, row) for label in labels)
+        if (slot := slot_of(memory)) is not None:
+            self._postings += self._slots.insert((slot.subject, slot.family), row)
         if memory.state is State.DELETED:
             return
         if memory.digest:
@@ -107,6 +111,8 @@ class Lookup:
         entities, labels = _keys(memory)
         self._postings -= sum(self._entities.remove(entity, row) for entity in entities)
         self._postings -= sum(self._labels.remove(label, row) for label in labels)
+        if (slot := slot_of(memory)) is not None:
+            self._postings -= self._slots.remove((slot.subject, slot.family), row)
 
     def _drop_digest(self, short: int, row: int) -> None:
         others = self._same_digest.get(short)
@@ -164,12 +170,21 @@ class Lookup:
     def labelled(self, key: str, value: str) -> NDArray[np.uint32]:
         return self._labels.rows((key, value))
 
+    def in_slot(self, subject: str, family: str) -> list[int]:
+        """Rows of that slot's family, whatever their state, in increasing order."""
+        return list(self._slots.get((subject, family), ()))
+
+    def slots_of(self, subject: str) -> list[str]:
+        """The families that somebody has memories of; looks at all slots."""
+        return sorted({family for whose, family in self._slots if whose == subject})
+
     def dump(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything, as arrays: made again from the records it would take a decoding of each."""
         same_digest = [(short, row) for short, rows in self._same_digest.items() for row in rows]
         same_name = [part for name, ids in self._same_name.items() for i in ids for part in (name, i)]
         entity_sizes, entity_rows = pack_rows([*self._entities.values()])
         label_sizes, label_rows = pack_rows([*self._labels.values()])
+        slot_sizes, slot_rows = pack_rows([*self._slots.values()])
         return {
             "ids": pack_strings(self.rows),
             "rows": np.fromiter(self.rows.values(), dtype=np.int32, count=len(self.rows)),
@@ -185,6 +200,9 @@ class Lookup:
             "labels": pack_strings(part for label in self._labels for part in label),
             "label_sizes": label_sizes,
             "label_rows": label_rows,
+            "slots": pack_strings(part for slot in self._slots for part in slot),
+            "slot_sizes": slot_sizes,
+            "slot_rows": slot_rows,
         }
 
     @classmethod
@@ -204,7 +222,10 @@ class Lookup:
         labels = unpack_strings(arrays["labels"])
         labelled = unpack_rows(arrays["label_sizes"], arrays["label_rows"])
         lookup._labels.update(zip(zip(labels[::2], labels[1::2], strict=True), labelled, strict=True))
-        lookup._postings = len(arrays["entity_rows"]) + len(arrays["label_rows"])
+        slots = unpack_strings(arrays["slots"])
+        slotted = unpack_rows(arrays["slot_sizes"], arrays["slot_rows"])
+        lookup._slots.update(zip(zip(slots[::2], slots[1::2], strict=True), slotted, strict=True))
+        lookup._postings = sum(len(arrays[f"{name}_rows"]) for name in ("entity", "label", "slot"))
         return lookup
 
 
