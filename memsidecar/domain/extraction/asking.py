@@ -11,22 +11,37 @@ _READ = 8_000
 _SENTENCE = re.compile(r"[^.!?。！？…\n]{1,1000}[.!?。！？…]*")
 # Somebody speaks of himself or of those near to him, or of what was agreed.
 _OWN = re.compile(
-    r"\b(?:i|i'\w+|my|mine|me|we|we'\w+|our|ours|us|myself|deadline|meeting|scheduled|postponed|rescheduled|decided|agreed|from now on|always|never)\b|[我咱俺]|本人|截止|改到|推迟|决定|约定|以后|今后",
+    r"\b(?:i|i'\w+|my|mine|me|we|we'\w+|our|ours|us|myself|deadline|meeting|scheduled|postponed"
+    r"|rescheduled|decided|agreed|from now on|always|never)\b|[我咱俺]|本人|截止|改到|推迟|决定|约定"
+    r"|以后|今后",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？]\s*[\"'”’)）]*$")
 _ASKS_FIRST = re.compile(
-    r"\W*(?:(?:and|but|so|ok|okay|hey|hi|well|then|also|please|now|yes|no|sure|great|thanks)\b[\s,]*)*(?:can|could|would|will|do|does|did|is|are|was|were|what|how|why|where|when|which|who|should|shall|may"
-    r"|write|give|show|explain|tell|help|make|create|list|summari[sz]e|translate|find|suggest|recommend|generate|fix|let's|let me)\b|\W*(?:请|帮我|给我|怎么|为什么|什么是|如何|能不能|可以|写一|翻译|总结|解释)",
+    r"\W*(?:(?:and|but|so|ok|okay|hey|hi|well|then|also|please|now|yes|no|sure|great"
+    r"|thanks)\b[\s,]*)*(?:can|could|would|will|do|does|did|is|are|was|were|what|how|why|where|when"
+    r"|which|who|should|shall|may"
+    r"|write|give|show|explain|tell|help|make|create|list|summari[sz]e|translate|find|suggest"
+    r"|recommend|generate|fix|let's|let me)\b|\W*(?:请|帮我|给我|怎么|为什么|什么是|如何|能不能|可以"
+    r"|写一|翻译|总结|解释)",
     re.IGNORECASE,
 )
 # What people say without saying anything of themselves that lasts.
 _SMALL_TALK = re.compile(
-    r"\W*(?:(?:hi|hello|hey|good (?:morning|evening|night|afternoon)|how are you|thanks?(?: you)?(?: so much| a lot)?|ok(?:ay)?|sure|yes|yeah|yep|no|nope|great|cool|nice|awesome|perfect|got it|sounds good|i see"
-    r"|i (?:understand|agree|think so|guess so|don't know|got it|will|know)|i'm (?:fine|good|sorry|back|here|ready|sure|not sure|done|happy|glad|tired)(?: to hear (?:that|it))?|let me know|see you(?: (?:soon|later))?"
-    r"|bye|goodbye|take care|no problem|you're welcome|that's (?:great|good|awesome|nice|true|right)|wow|haha|lol|same here|me too|congrats|congratulations|good luck|it makes sense|that makes sense"
+    r"\W*(?:(?:hi|hello|hey|good (?:morning|evening|night|afternoon)|how are you"
+    r"|thanks?(?: you)?(?: so much| a lot)?|ok(?:ay)?|sure|yes|yeah|yep|no|nope|great|cool|nice"
+    r"|awesome|perfect|got it|sounds good|i see"
+    r"|i (?:understand|agree|think so|guess so|don't know|got it|will|know)|i'm (?:fine|good|sorry"
+    r"|back|here|ready|sure|not sure|done|happy|glad|tired)(?: to hear (?:that|it))?|let me know"
+    r"|see you(?: (?:soon|later))?"
+    r"|bye|goodbye|take care|no problem|you're welcome|that's (?:great|good|awesome|nice|true|right)"
+    r"|wow|haha|lol|same here|me too|congrats|congratulations|good luck|it makes sense"
+    r"|that makes sense"
     r"|i appreciate (?:it|that|your help)|love it|i love it|i like it"
-    r"|你好|您好|嗨|早上好|晚上好|晚安|谢谢(?:你|您)?|多谢|好的?|行|嗯+|是的|对|没问题|我知道了|我明白了|明白|知道了|再见|拜拜|哈哈+|不客气|辛苦了|太好了|我很好|最近怎么样|收到|可以|好吧|ok|我也是)[\s,.!。，！~～…]*(?:there|everyone|all|again|then|for (?:that|this|your help)|了|啊|呀|哦|吧)?[\s,.!。，！~～…]*){1,6}",
+    r"|你好|您好|嗨|早上好|晚上好|晚安|谢谢(?:你|您)?|多谢|好的?|行|嗯+|是的|对|没问题|我知道了"
+    r"|我明白了|明白|知道了|再见|拜拜|哈哈+|不客气|辛苦了|太好了|我很好|最近怎么样|收到|可以|好吧|ok"
+    r"|我也是)[\s,.!。，！~～…]*(?:there|everyone|all|again|then|for (?:that|this|your help)|了|啊|呀"
+    r"|哦|吧)?[\s,.!。，！~～…]*){1,6}",
     re.IGNORECASE,
 )
 _LONG_ENOUGH = 8

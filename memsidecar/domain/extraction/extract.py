@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from memsidecar.domain.claims import Claim, Span
+from memsidecar.domain.claims import Claim, Manner, Span
 from memsidecar.domain.extraction.chinese import read_chinese
 from memsidecar.domain.extraction.english import read_english
 from memsidecar.domain.extraction.guard import is_believed, plays_a_part
@@ -20,8 +21,19 @@ LONGEST_SENTENCE = 1_000
 
 # A text without one of these has nothing that a rule reads; most replies are such.
 _WORTH = re.compile(
-    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed|extended|[Cc]all me|[Ii]s on|scheduled|reach me|email me)\b"
-    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到|改成|定在|以后|从现在起|今后|ddl|本人|时间是|定于"
+    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed"
+    r"|extended|[Cc]all me|[Ii]s on|scheduled|reach me|email me|your (?:answers|replies|responses|explanations))\b"
+    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到"
+    r"|改成|定在|以后|从现在起|今后|ddl|本人|时间是|定于"
+)
+# A sentence that only says that what was said before is not so.
+LONGEST_TAKING_BACK = 80
+_TAKES_BACK = re.compile(
+    r"\W*(?:(?:oops|sorry|no|nope|wait|hold on|correction|actually|ah|oh|hmm|scratch that|my (?:bad"
+    r"|mistake)|i (?:misspoke|was wrong|made a mistake|got that wrong|mixed that up)"
+    r"|that(?:'s| is| was) (?:wrong|not right|incorrect|a mistake|not correct)|let me correct (?:that"
+    r"|myself)|不对|不是|错了|说错了?|我(?:说|记|搞|弄)错了|更正(?:一下)?|纠正一下)[\W]*){1,5}",
+    re.IGNORECASE,
 )
 _HAN = re.compile(f"[{HAN}]")
 _ASKED = re.compile(r"[?？][\s\"'”’)）]*$")
@@ -45,9 +57,16 @@ def extract(text: str) -> tuple[Claim, ...]:
     ends = [*sentences.feed(hidden), *sentences.settle()]
     if not ends or ends[-1] < len(hidden):
         ends.append(len(hidden))
-    start = 0
+    start, taken_back = 0, False
     for end in ends:
+        known = len(reading.claims)
         _read(reading, start, min(end, start + LONGEST_SENTENCE))
+        if taken_back:
+            reading.claims[known:] = [
+                replace(claim, manner=Manner.CORRECTED) if claim.manner is Manner.STATED else claim
+                for claim in reading.claims[known:]
+            ]
+        taken_back = end - start < LONGEST_TAKING_BACK and _TAKES_BACK.fullmatch(hidden, start, end) is not None
         if len(reading.claims) >= MAX_CLAIMS:
             break
         start = end

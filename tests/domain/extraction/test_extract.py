@@ -11,14 +11,90 @@ from memsidecar.domain.extraction.extract import MAX_CLAIMS, MAX_READ, extract
 from memsidecar.domain.memory import Kind
 
 PIECES = [
-    "I live in ", "my sister Anna ", "I'm ", "and ", ", ", ". ", "? ", '"', "'", "“", "```", "`", "\n", "not ", "I like tea, jazz and hiking", "because ", "since 2020 ", "last week ",
-    "used to ", "the deadline moved to March 3", "我", "住在", "上海", "喜欢", "，", "。", "不", "以前", "对", "过敏", "叫", "的", "了", "《", "》", "🙂", "\ufffc", "MY ", "favourite colour is ",
-]  # fmt: skip
+    "I live in ",
+    "my sister Anna ",
+    "I'm ",
+    "and ",
+    ", ",
+    ". ",
+    "? ",
+    '"',
+    "'",
+    "“",
+    "```",
+    "`",
+    "\n",
+    "not ",
+    "I like tea, jazz and hiking",
+    "because ",
+    "since 2020 ",
+    "last week ",
+    "used to ",
+    "the deadline moved to March 3",
+    "我",
+    "住在",
+    "上海",
+    "喜欢",
+    "，",
+    "。",
+    "不",
+    "以前",
+    "对",
+    "过敏",
+    "叫",
+    "的",
+    "了",
+    "《",
+    "》",
+    "🙂",
+    "\ufffc",
+    "MY ",
+    "favourite colour is ",
+]
 TEXTS = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 HOSTILE = [
-    "I ", "I'm a ", "I like a, ", "I like a and ", "my ", "my sister ", "not ", '"', "'I", "“", "`", "[", "<a", "I live in A", "和", "我", "我喜欢和", "我住在", "最近", "现在", "了", "and I ",
-    ", ", "I have a a ", "I moved from a ", "1", "A ", "in 20", "January ", "我对", "从一月起", "( ", "- ", "I was ", "http://", "\n", "    ", "haha ", "I love the ", "a-", "I 'm ",
-]  # fmt: skip
+    "I ",
+    "I'm a ",
+    "I like a, ",
+    "I like a and ",
+    "my ",
+    "my sister ",
+    "not ",
+    '"',
+    "'I",
+    "“",
+    "`",
+    "[",
+    "<a",
+    "I live in A",
+    "和",
+    "我",
+    "我喜欢和",
+    "我住在",
+    "最近",
+    "现在",
+    "了",
+    "and I ",
+    ", ",
+    "I have a a ",
+    "I moved from a ",
+    "1",
+    "A ",
+    "in 20",
+    "January ",
+    "我对",
+    "从一月起",
+    "( ",
+    "- ",
+    "I was ",
+    "http://",
+    "\n",
+    "    ",
+    "haha ",
+    "I love the ",
+    "a-",
+    "I 'm ",
+]
 
 
 def _only(text: str) -> Claim:
@@ -32,9 +108,12 @@ def test_any_text_is_read_without_an_error_and_every_span_is_inside_it(text: str
     for claim in extract(text):
         assert 0 <= claim.span.start < claim.span.end <= len(text)
         assert claim.time is None or 0 <= claim.time.start < claim.time.end <= len(text)
-        assert claim.value.strip() and claim.statement.strip()
+        assert claim.value.strip()
+        assert claim.statement.strip()
         assert len(claim.statement) <= 300
-        assert -1 <= claim.polarity <= 1 and 0 <= claim.confidence <= 1 and 0 <= claim.importance <= 1
+        assert -1 <= claim.polarity <= 1
+        assert 0 <= claim.confidence <= 1
+        assert 0 <= claim.importance <= 1
         assert (claim.kind is Kind.PREFERENCE) == (claim.polarity != 0)
 
 
