@@ -258,17 +258,20 @@ class _Chain:
 
     def corrected(self, met: Met) -> Settled:
         alone, now = self.memory, self.decision.now
-        wrong = met.earlier
-        new = replace(alone, valid_from=min(start_of(p.memory) for p in wrong))
-        for peer in wrong:
-            self._change(Change.SUPERSEDED, never(peer.memory, now))
+        last = met.earlier[-1]
+        wrong = [p for p in met.earlier if p.stance.same_value(last.stance) and p.stance.sign == last.stance.sign]
+        start = min(start_of(p.memory) for p in wrong)
+        new = replace(alone, valid_from=start)
+        for peer in met.earlier:
+            changed = never(peer.memory, now) if peer in wrong else ended(peer.memory, start, now)
+            self._change(Change.SUPERSEDED, changed)
         if met.later:
             new = ended(new, start_of(met.later[0].memory), now)
             self._change(Change.DATED, dated(met.later[0].memory))
-        before = [*(p.memory for p in wrong), alone, *(p.memory for p in met.later[:1])]
-        self._record(alone, [p.memory for p in wrong], before, wrong[-1], Resolution.CORRECTED)
-        others = tuple(p.memory.id for p in wrong)
-        return self._settled(new, others, f"it corrects {_count(len(others))}, which never {_was(len(others))} true")
+        before = [*(p.memory for p in met.earlier), alone, *(p.memory for p in met.later[:1])]
+        self._record(alone, [p.memory for p in met.earlier], before, last, Resolution.CORRECTED)
+        others = tuple(p.memory.id for p in met.earlier)
+        return self._settled(new, others, f"it corrects {_count(len(wrong))}, which never {_was(len(wrong))} true")
 
     def lost(self, peers: Sequence[Peer]) -> Settled:
         alone = self.memory
