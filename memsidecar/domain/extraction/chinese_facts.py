@@ -59,7 +59,9 @@ def _named(reading: Reading, subject: Subject, found: Found) -> None:
         last = reading.claims[-1]
         whole = Span(last.span.start, reading.end)
         words_now = " ".join(reading.original[whole.start : whole.end].split())
-        reading.claims[-1] = replace(last, value=written(reading, name), span=whole, statement=words_now)
+        reading.claims[-1] = replace(
+            last, value=reading.original[name.start : name.end], span=whole, statement=words_now
+        )
     elif not subject.relation:
         reading.add("name", name, manner=subject.manner, entity_type="person")
 

@@ -74,7 +74,7 @@ CORRECTS = re.compile(
 _CHANGES = re.compile(r"\b(?:now|nowadays|as\sof\snow)\b", re.IGNORECASE)
 _RELATION = "|".join(sorted((word.replace("-", "[ -]") for word in RELATIONS), key=len, reverse=True))
 _SUBJECT = re.compile(
-    rf"""(?P<self>(?:I|i|[Ww]e|WE)\b(?=[\s']))
+    rf"""(?P<self>(?:I|i|[Ww]e|WE)\b(?=[\s'])) | (?P<im>[Ii]m)(?=\s)
     | (?P<own>(?:[Mm]y|[Oo]ur)\s
         (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|twin|step|best|good|close|old|dear
           |current|new|beloved|late|(?P<many>two|three))[\s-]+){{0,2}}
@@ -231,6 +231,8 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
         _read_verb(text, at, head)
         return head if head.verb else None
     at = found.end()
+    if found.group("im"):
+        head.be, head.words = "'m", ["'m"]
     if found.group("relation"):
         _read_relation(text, found, head)
     _read_verb(text, at, head)

@@ -313,7 +313,11 @@ def _introduces(reading: Reading, head: Head) -> None:
     """ "I'm Tom" at the beginning, where one says who one is."""
     text = reading.text
     found = _NAMED.match(text, head.verb_at, head.end)
-    if found is None or not text[head.start : head.verb_at].lower().rstrip().endswith(("'m", "am")) or head.start > 120:
+    if (
+        found is None
+        or not text[head.start : head.verb_at].lower().rstrip().endswith(("'m", "am", "im"))
+        or head.start > 120
+    ):
         return
     name = found.group("name")
     if (
