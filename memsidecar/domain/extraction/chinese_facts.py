@@ -269,7 +269,7 @@ _TABLE: tuple[tuple[str, Rule], ...] = (
         owns,
     ),
     (
-        r"(?P<not>不)?(?:会说?|能说|会讲|说|讲|精通)(?:一点儿?"
+        r"(?P<not>不)?(?:会说?|能说|会讲|精通)(?:一点儿?"
         rf"|流利的?)?(?P<what>(?:{words.LANGUAGES})[^，。！？]{{0,30}})",
         speaks,
     ),

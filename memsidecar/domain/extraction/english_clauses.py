@@ -258,19 +258,18 @@ def _read_relation(text: str, found: re.Match[str], head: Head) -> None:
 
 def _read_verb(text: str, at: int, head: Head) -> None:
     while word := _WORD.match(text, at, head.end):
-        written = word.group(1)
-        plain = written.lower()
+        plain = word.group(1).lower()
         if plain in _BE:
             head.be, head.past = plain, head.past or plain in ("was", "were")
         elif plain in _NOT:
             head.negated = True
-        elif plain == "no" and text[word.end() : word.end() + 7].lower() in (" longer", " longer "):
+        elif plain == "no" and text.startswith(" longer", word.end()):
             head.negated, head.manner = True, Manner.CHANGED
-            at = word.end() + 7
+            at = word.end() + len(" longer")
             continue
-        elif plain == "used" and text[word.end() : word.end() + 4] == " to ":
+        elif plain == "used" and text.startswith(" to ", word.end()):
             head.used = True
-            at = word.end() + 3
+            at = word.end() + len(" to")
             continue
         elif plain in _MODAL:
             head.modal = True

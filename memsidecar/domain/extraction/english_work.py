@@ -21,7 +21,7 @@ _JOB_AS = re.compile(r"\s+(?:(?:my|a)\s+)?(?:new\s+)?(?:job|position|role|work|w
 
 _WORK_AT = re.compile(
     r"\s+(?:(?:part-time|full-time|remotely|now|currently|here|there|mostly|freelance)\s+)*(?P<how>at"
-    r"|for|with|in|as)\s+"
+    r"|for|in|as)\s+"
 )
 
 _NOT_EMPLOYERS = re.compile(
@@ -213,9 +213,7 @@ def studies(reading: Reading, head: Head) -> None:
     what = trimmed(reading.text, at, min(school.start() if school else head.end, value_end(reading, at, head)))
     past = head.past or head.used or head.verb == "studied"
     if (
-        what is not None
-        and skip.group().strip() not in ("at", "in")
-        and not _NOT_SUBJECT.match(reading.text, what.start)
+        what is not None and skip.group().strip() not in ("at", "in") and not _NOT_SUBJECT.match(reading.text, at)
     ) and len(reading.text[what.start : what.end].split()) <= 4:
         # Without a school it may be for an evening only.
         attribute = "studies" if school is not None or past else "learning"

@@ -278,3 +278,25 @@ def test_somebody_named_in_passing_is_read() -> None:
 def test_code_around_a_statement_does_not_hide_it() -> None:
     text = "I live in Oslo.\n```python\nname = 'I live in Rome'\n```\nI work at Acme."
     assert [claim.value for claim in extract(text)] == ["Oslo", "Acme"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix the grammar: I am live in Berlin.",
+        "Here is my sentence: I live in Berlin.",
+        "示例：我的名字是张三。",
+        "I'm not a doctor, but that looks bad.",
+        "我不是医生，但这看起来很严重。",
+        "I'm married to the idea.",
+        "I work with Anna.",
+        "I prefer option A.",
+        "我更喜欢第一个。",
+        "My goal is to understand this.",
+        "My sister's husband works at Google.",
+        "我姐姐的丈夫在谷歌工作。",
+        "Say I'm 30 and live in Rome, what taxes do I pay?",
+    ],
+)
+def test_examples_figures_of_speech_and_what_only_the_talk_explains_are_not_read(text: str) -> None:
+    assert extract(text) == ()
