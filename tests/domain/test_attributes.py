@@ -87,4 +87,7 @@ def test_single_and_many_are_told_apart() -> None:
     many = {"likes", "visited", "knows", "sister", "pet", "allergic_to", "speaks", "plan", "event"}
     assert {ATTRIBUTES[key].cardinality for key in single} == {Cardinality.SINGLE}
     assert {ATTRIBUTES[key].cardinality for key in many} == {Cardinality.MULTI}
+    assert ATTRIBUTES["favourite"].holds("colour") is Cardinality.SINGLE
+    assert ATTRIBUTES["favourite"].holds() is Cardinality.MULTI
+    assert ATTRIBUTES["deadline"].holds() is Cardinality.SINGLE
     assert {ATTRIBUTES[key].kind for key in ("likes", "prefers", "favourite")} == {Kind.PREFERENCE}

@@ -137,7 +137,7 @@ def _add(reading: Reading, attribute: str, start: int, end: int) -> bool:
     if span is not None and attribute == "event":
         # "把钱包丢了": no measure word stands there.
         span = Span(start, span.end)
-    if span is None or re.match(r"[你他她它这那]", reading.text[span.start :]):
+    if span is None or re.match(r"(?:[用看做吃写学改])?(?:[你他她它这那]|一下)", reading.text[span.start :]):
         return False
     reading.add(attribute, span)
     return True

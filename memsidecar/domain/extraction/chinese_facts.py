@@ -59,7 +59,9 @@ def _named(reading: Reading, subject: Subject, found: Found) -> None:
         last = reading.claims[-1]
         whole = Span(last.span.start, reading.end)
         words_now = " ".join(reading.original[whole.start : whole.end].split())
-        reading.claims[-1] = replace(last, value=written(reading, name), span=whole, statement=words_now)
+        reading.claims[-1] = replace(
+            last, value=reading.original[name.start : name.end], span=whole, statement=words_now
+        )
     elif not subject.relation:
         reading.add("name", name, manner=subject.manner, entity_type="person")
 
@@ -267,7 +269,7 @@ _TABLE: tuple[tuple[str, Rule], ...] = (
         owns,
     ),
     (
-        r"(?P<not>不)?(?:会说?|能说|会讲|说|讲|精通)(?:一点儿?"
+        r"(?P<not>不)?(?:会说?|能说|会讲|精通)(?:一点儿?"
         rf"|流利的?)?(?P<what>(?:{words.LANGUAGES})[^，。！？]{{0,30}})",
         speaks,
     ),

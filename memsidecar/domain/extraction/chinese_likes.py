@@ -15,7 +15,8 @@ Found = re.Match[str]
 Rule = Callable[[Reading, Subject, Found], None]
 # What is liked is in the talk, or is the one who is talked to.
 _DEICTIC = re.compile(
-    r"(?:你|您|他|她|它|这|那|我|的|什么|谁|怎|哪|的$|\ufffc|上了?你|一下|得)|.{0,20}(?:你|您)(?:的|说|写|这|们|$)"
+    r"(?:第[一二三四五六七八九十\d]|选项|方案|你|您|他|她|它|这|那|我|的|什么|谁|怎|哪|的$|\ufffc"
+    r"|上了?你|一下|得)|.{0,20}(?:你|您)(?:的|说|写|这|们|$)"
 )
 _STRENGTH = (
     r"(?P<strong>特别|非常|超级?|最|很|真的?|太|十分|极其|尤其|挺|比较|蛮|还挺|有点|一直都?|从小就?|也"

@@ -45,7 +45,7 @@ _SUBJECT = re.compile(
     rf"(?P<own>(?:我们?|咱们?|俺)(?:家|的)?(?P<relation>{_RELATION}))(?P<name>{NAME})?(?=也|都|[^，。]|$)"
     rf"|(?P<self>我们|咱们|我|咱|俺|本人)(?:的)?(?!们|国|校|司|方)"
 )
-_NAME_FOLLOWED = re.compile(r"(?:现在|目前|去年|今年|前年|最近)?(?:住|在|搬|是|对|也|今年|\d|有|患|姓|的)")
+_NAME_FOLLOWED = re.compile(r"(?:现在|目前|去年|今年|前年|最近)?(?:住|喜欢|讨厌|爱|在|搬|是|对|也|今年|\d|有|患|姓|的)")
 _ADVERB = re.compile(
     r"(?:现在|目前|如今|一直|也|都|其实|真的|就|还|又|刚刚?|刚才|已经|最近|近来|后来|终于|平时|平常"
     rf"|通常|经常|常常|从小|本来就|确实|实在|真|个人|自己|今年|主要|基本上?|{CHINESE_TIME}(?:起|开始"
@@ -71,6 +71,8 @@ class Subject:
     manner: Manner = Manner.STATED
     start: int = 0
     """Where the clause begins in which the subject is written."""
+    whose: Span | None = None
+    """Where the subject is written, unless it is the speaker."""
     own: bool = True
     """The subject is written in this clause, not in one before it."""
 
@@ -124,8 +126,11 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
         name = _surely_named(text, name, end)
         stop = name.end if name is not None else found.end("relation")
     whose = text[name.start : name.end] if name is not None else found.group("own")
+    place = name if name is not None else Span(*found.span("own"))
     relation = RELATIONS[found.group("relation")]
-    return _with_predicate(text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner, start))
+    return _with_predicate(
+        text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner, start, place)
+    )
 
 
 def _surely_named(text: str, name: Span, end: int) -> Span | None:

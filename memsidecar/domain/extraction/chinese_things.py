@@ -14,7 +14,7 @@ from memsidecar.domain.extraction.values import han_items, han_trimmed
 
 def is_allergic(reading: Reading, subject: Subject, found: Found) -> None:
     span = han_trimmed(reading.text, *found.span("what"))
-    if span is None or re.match(r"这|那|什么|它|他", written(reading, span)):
+    if span is None or re.match(r"这|那|什么|它|他|你|我|您", written(reading, span)):
         return
     negated = found.group("not") is not None or subject.was
     for part in han_items(reading.text, span):

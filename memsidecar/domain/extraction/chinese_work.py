@@ -17,7 +17,9 @@ def is_trade(reading: Reading, subject: Subject, found: Found) -> None:
     if span is None or re.search(r"[你他她的]", written(reading, span)[:-1]):
         return
     negated = subject.was or found.groupdict().get("not") is not None
-    reading.add("job", span, subject=subject.text, negated=negated, manner=manner_of(reading, subject, negated=negated))
+    manner = manner_of(reading, subject, negated=negated)
+    if not negated or manner is not Manner.STATED:
+        reading.add("job", span, subject=subject.text, negated=negated, manner=manner)
 
 
 _NOT_EMPLOYER = re.compile(

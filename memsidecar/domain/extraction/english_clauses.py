@@ -74,7 +74,7 @@ CORRECTS = re.compile(
 _CHANGES = re.compile(r"\b(?:now|nowadays|as\sof\snow)\b", re.IGNORECASE)
 _RELATION = "|".join(sorted((word.replace("-", "[ -]") for word in RELATIONS), key=len, reverse=True))
 _SUBJECT = re.compile(
-    rf"""(?P<self>(?:I|i|[Ww]e|WE)\b(?=[\s']))
+    rf"""(?P<self>(?:I|i|[Ww]e|WE)\b(?=[\s'])) | (?P<im>[Ii]m)(?=\s)
     | (?P<own>(?:[Mm]y|[Oo]ur)\s
         (?:(?:older|younger|elder|eldest|oldest|youngest|little|big|twin|step|best|good|close|old|dear
           |current|new|beloved|late|(?P<many>two|three))[\s-]+){{0,2}}
@@ -231,6 +231,8 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
         _read_verb(text, at, head)
         return head if head.verb else None
     at = found.end()
+    if found.group("im"):
+        head.be, head.words = "'m", ["'m"]
     if found.group("relation"):
         _read_relation(text, found, head)
     _read_verb(text, at, head)
@@ -256,19 +258,18 @@ def _read_relation(text: str, found: re.Match[str], head: Head) -> None:
 
 def _read_verb(text: str, at: int, head: Head) -> None:
     while word := _WORD.match(text, at, head.end):
-        written = word.group(1)
-        plain = written.lower()
+        plain = word.group(1).lower()
         if plain in _BE:
             head.be, head.past = plain, head.past or plain in ("was", "were")
         elif plain in _NOT:
             head.negated = True
-        elif plain == "no" and text[word.end() : word.end() + 7].lower() in (" longer", " longer "):
+        elif plain == "no" and text.startswith(" longer", word.end()):
             head.negated, head.manner = True, Manner.CHANGED
-            at = word.end() + 7
+            at = word.end() + len(" longer")
             continue
-        elif plain == "used" and text[word.end() : word.end() + 4] == " to ":
+        elif plain == "used" and text.startswith(" to ", word.end()):
             head.used = True
-            at = word.end() + 3
+            at = word.end() + len(" to")
             continue
         elif plain in _MODAL:
             head.modal = True

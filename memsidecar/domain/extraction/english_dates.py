@@ -165,6 +165,9 @@ def _date(reading: Reading, at: int, end: int, manner: Manner) -> bool:
     return True
 
 
+_POINTS = re.compile(r"\b(?:this|that|these|those|it|them|your|you)\b")
+
+
 def _goal(reading: Reading, at: int, end: int) -> bool:
     found = _GOAL.match(reading.text, at, end)
     if found is None:
@@ -173,6 +176,7 @@ def _goal(reading: Reading, at: int, end: int) -> bool:
     stop = cut(reading.text, found.end(), end)
     if reading.time is not None:
         stop = min(stop, reading.time.outer.start)
-    if (span := trimmed(reading.text, found.end(), stop)) is not None:
+    span = trimmed(reading.text, found.end(), stop)
+    if span is not None and not _POINTS.search(reading.text, span.start, span.end):
         reading.add("goal", span)
     return True

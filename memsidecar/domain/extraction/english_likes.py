@@ -36,7 +36,8 @@ _ONLY_NEGATED = frozenset(("stand", "bear", "tolerate"))
 _PAST = frozenset(("loved", "liked", "enjoyed", "hated", "disliked"))
 # What is liked is in front of the eyes, or in the talk, and is not known later.
 _DEICTIC = re.compile(
-    r"(?:(?:it|its|it's|this|that|these|those|them|they|him|her|me|us|you|your|yours|u|both|all"
+    r"(?:(?:option|version|choice|answer|question|it|its|it's|this|that|these|those|them|they|him|her"
+    r"|me|us|you|your|yours|u|both|all"
     r"|everything|nothing|something(?!\s(?:that|with))|anything(?!\s\w)|one|each|how|what|when|where"
     r"|why|if|whether|who|hearing"
     r"|seeing\s(?:you|your|how|that|the|them)|to\s(?:hear|know|see|add|use|make|have|get|be|say|think"
@@ -92,8 +93,6 @@ _STANDING = re.compile(
     re.IGNORECASE,
 )
 _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
-
-
 _TO = re.compile(r"\s+to\s+")
 
 
@@ -158,7 +157,7 @@ def prefers(reading: Reading, head: Head) -> None:
         return
     if head.verb == "rather":
         found = _RATHER.match(text, head.after, head.end)
-        if found is not None and "'d" in head.words + [w for w in head.words if w == "would"]:
+        if found is not None and not {"'d", "would"}.isdisjoint(head.words):
             span = trimmed(text, found.start("what"), found.end("what"))
             if span is not None and not _DEICTIC.match(text[span.start : span.end]):
                 reading.add("prefers", span, polarity=0.8, manner=head.manner)

@@ -160,16 +160,16 @@ def mine(reading: Reading, at: int, end: int, manner: Manner) -> bool:
         span = span if span is not None and re.search(r"\d", text[span.start : span.end]) else None
     else:
         span = trimmed(text, start, cut(text, start, end))
-    if span is None or not _fits(attribute, text[span.start : span.end]):
+    if span is None or not _fits(attribute, text[span.start : span.end], text[at:end]):
         return True
     for part in items(text, span) if attribute in ("speaks", "hobby") else [span]:
         reading.add(attribute, part, manner=manner, polarity=0.8 if attribute == "hobby" else 0.0)
     return True
 
 
-def _fits(attribute: str, written: str) -> bool:
+def _fits(attribute: str, written: str, clause: str) -> bool:
     if attribute in ("name", "from", "nationality", "employer", "lives_in"):
-        return written[:1].isupper() or (written.islower() and len(written.split()) <= 2)
+        return written[:1].isupper() or (clause.islower() and len(written.split()) <= 2)
     if attribute == "job":
         return trade(written)
     if attribute == "speaks":

@@ -62,7 +62,7 @@ def find_time(reading: Reading, head: Head) -> None:
 
 
 def lives(reading: Reading, head: Head) -> None:
-    found = _IN.match(reading.text, head.after - len(head.verb) + len(head.verb), head.end)
+    found = _IN.match(reading.text, head.after, head.end)
     if found is None or head.modal:
         return
     find_time(reading, head)

@@ -61,6 +61,11 @@ _PLAIN_END = re.compile(
     r"|based|last|this|again|currently|yet|any\s?more)\b)"
 )
 _STATUS_IS_OTHER = re.compile(r"\s+(?:in|by|with|from|parent|mom|mum|dad|mother|father|file|page|point)\b")
+# "married to my work", "divorced from reality"
+_TO_NO_ONE = re.compile(
+    r"\s+(?:to|from)\s+(?!(?:[A-Z]|an?\s|my\s(?:wife|husband|partner|ex|high|college|best|first|now"
+    r"|boyfriend|girlfriend)))"
+)
 _DIET_NOUN = re.compile(
     r"\s*(?:an?\s+)?(?:strict\s+|mostly\s+|recently\s+|proud\s+|lifelong\s+|total\s+"
     r"|committed\s+)?(?P<diet>[a-z]+(?:-[a-z]+)?)"
@@ -165,7 +170,11 @@ def _status(reading: Reading, head: Head, at: int, *, changed: bool = False) -> 
     after = at + len(head.verb)
     other = _STATUS_IS_OTHER.match(reading.text, after, head.end) and not _ENGAGED.match(reading.text, after, head.end)
     # "engaged in a debate", "a single mom"; but "married with two kids" and "married in 2010" are.
-    if head.plural or (other and head.verb not in ("married", "divorced")):
+    if (
+        head.plural
+        or _TO_NO_ONE.match(reading.text, after, head.end)
+        or (other and head.verb not in ("married", "divorced"))
+    ):
         return
     find_time(reading, head)
     manner = Manner.CHANGED if changed or _ANY_MORE.search(reading.text, head.start, head.end) else head.manner
@@ -274,6 +283,9 @@ def _trade(reading: Reading, head: Head, at: int) -> None:
     if what is None:
         return
     manner = Manner.CHANGED if head.negated and _ANY_MORE.search(text, head.start, head.end) else head.manner
+    if head.negated and manner is Manner.STATED:
+        # "I'm not a doctor, but ..." is no news.
+        return
     reading.add("job", what, subject=head.subject, negated=head.negated, manner=manner)
     if (found := _EMPLOYER.match(text, what.end, head.end)) and (whom := value(reading, found.end(), head)) is not None:
         reading.add(
@@ -313,7 +325,11 @@ def _introduces(reading: Reading, head: Head) -> None:
     """ "I'm Tom" at the beginning, where one says who one is."""
     text = reading.text
     found = _NAMED.match(text, head.verb_at, head.end)
-    if found is None or not text[head.start : head.verb_at].lower().rstrip().endswith(("'m", "am")) or head.start > 120:
+    if (
+        found is None
+        or not text[head.start : head.verb_at].lower().rstrip().endswith(("'m", "am", "im"))
+        or head.start > 120
+    ):
         return
     name = found.group("name")
     if (

@@ -178,6 +178,8 @@ def owns(reading: Reading, head: Head) -> None:
     what = value(reading, head.after, head)
     if what is None or not _OWNED.match(reading.text, head.after, head.end):
         return
+    if head.verb == "own" and reading.text.startswith((" my ", " our "), head.after):
+        return
     parts = re.findall(r"[a-z]+(?:-[a-z]+)*", reading.text[what.start : what.end].lower())
     if not parts or len(parts) > 6 or re.search(r"\b(?:lot|bit|few|ticket|tickets|some)\b", " ".join(parts)):
         return

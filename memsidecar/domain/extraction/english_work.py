@@ -21,7 +21,7 @@ _JOB_AS = re.compile(r"\s+(?:(?:my|a)\s+)?(?:new\s+)?(?:job|position|role|work|w
 
 _WORK_AT = re.compile(
     r"\s+(?:(?:part-time|full-time|remotely|now|currently|here|there|mostly|freelance)\s+)*(?P<how>at"
-    r"|for|with|in|as)\s+"
+    r"|for|in|as)\s+"
 )
 
 _NOT_EMPLOYERS = re.compile(
@@ -212,13 +212,13 @@ def studies(reading: Reading, head: Head) -> None:
     school = _SCHOOL.search(reading.text, skip.start(), head.end)
     what = trimmed(reading.text, at, min(school.start() if school else head.end, value_end(reading, at, head)))
     past = head.past or head.used or head.verb == "studied"
-    for_something = _NOT_SUBJECT
     if (
-        what is not None
-        and skip.group().strip() not in ("at", "in")
-        and not for_something.match(reading.text, what.start)
+        what is not None and skip.group().strip() not in ("at", "in") and not _NOT_SUBJECT.match(reading.text, at)
     ) and len(reading.text[what.start : what.end].split()) <= 4:
-        reading.add("studies", what, subject=head.subject, negated=past, manner=Manner.CHANGED if past else head.manner)
+        # Without a school it may be for an evening only.
+        attribute = "studies" if school is not None or past else "learning"
+        manner = Manner.CHANGED if past else head.manner
+        reading.add(attribute, what, subject=head.subject, negated=past, manner=manner)
     if school is not None and not past and (where := value(reading, school.end(), head)) is not None:
         reading.add("school", where, subject=head.subject, manner=head.manner, entity_type="organisation")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from memsidecar.domain.claims import Claim, Manner, Span
 from memsidecar.domain.extraction.chinese import read_chinese
+from memsidecar.domain.extraction.chinese_words import SIMPLER
 from memsidecar.domain.extraction.english import read_english
 from memsidecar.domain.extraction.guard import is_believed, plays_a_part
 from memsidecar.domain.extraction.masking import masked
@@ -17,11 +18,13 @@ from memsidecar.domain.text import HAN
 MAX_READ = 20_000
 """Code points of a text that are read."""
 MAX_CLAIMS = 64
+MAX_SENTENCES = 256
+"""Sentences that are looked at closely: those about somebody, or about a date."""
 LONGEST_SENTENCE = 1_000
 
 # A text without one of these has nothing that a rule reads; most replies are such.
 _WORTH = re.compile(
-    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed"
+    r"\b(?:[Ii]m?|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed"
     r"|extended|[Cc]all me|[Ii]s on|scheduled|reach me|email me|your (?:answers|replies|responses|explanations))\b"
     r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到"
     r"|改成|定在|以后|从现在起|今后|ddl|本人|时间是|定于"
@@ -42,7 +45,8 @@ _ASKED = re.compile(r"[?？][\s\"'”’)）]*$")
 def extract(text: str) -> tuple[Claim, ...]:
     """What a text states of whoever speaks and of those near to him, in order.
 
-    English and Chinese are read, the first `MAX_READ` code points, and at most `MAX_CLAIMS` claims are given. Precise
+    English and Chinese are read, the first `MAX_READ` code points with up to `MAX_SENTENCES` sentences about somebody,
+    and at most `MAX_CLAIMS` claims are given. A long text takes up to 15 ms: call it off the event loop. Precise
     rather than complete: what is asked, supposed, quoted, played or meant as a joke is not read, nor code, nor what
     others like.
     """
@@ -50,6 +54,9 @@ def extract(text: str) -> tuple[Claim, ...]:
         return ()
     text = text[:MAX_READ]
     hidden = masked(text)
+    if not hidden.isascii():
+        # Character by character, so that places stay; values and statements are of the text as it was written.
+        hidden = hidden.translate(SIMPLER)
     if plays_a_part(hidden):
         return ()
     reading = Reading(text, hidden)
@@ -67,7 +74,7 @@ def extract(text: str) -> tuple[Claim, ...]:
                 for claim in reading.claims[known:]
             ]
         taken_back = end - start < LONGEST_TAKING_BACK and _TAKES_BACK.fullmatch(hidden, start, end) is not None
-        if len(reading.claims) >= MAX_CLAIMS:
+        if len(reading.claims) >= MAX_CLAIMS or reading.sentences >= MAX_SENTENCES:
             break
         start = end
     return tuple(reading.claims[:MAX_CLAIMS])
@@ -78,6 +85,7 @@ def _read(reading: Reading, start: int, end: int) -> None:
     start = end - len(hidden[start:end].lstrip())
     if end - start < 2 or not _WORTH.search(hidden, start, end):
         return
+    reading.sentences += 1
     sentence = hidden[start:end]
     reading.sentence = Span(start, end)
     asked = _ASKED.search(sentence) is not None

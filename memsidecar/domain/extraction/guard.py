@@ -21,7 +21,8 @@ _ENGLISH = re.compile(
     | translate\b | proofread\b | correct\sth(?:is|e)\s(?:sentence|text)\b | rewrite\b | rephrase\b | paraphrase\b
     | (?:for|an?)\s(?:example|instance)\b | e\.g\. | say\sthat\b | repeat\s(?:after|this)\b
       | the\s(?:lyrics|song|poem|character|hero)\b
-    | title: | subject: | from: | to: | user: | assistant: | human: | ai: | q: | a: | speaker\s | dear\s
+    | as\sa\s(?:child|kid|teen(?:ager)?)\b | title: | subject: | from: | to: | user: | assistant:
+      | human: | ai: | q: | a: | speaker\s | dear\s
     )
     | \b(?:i|we)\s(?:(?:really|just|only|so|always|often|sometimes)\s)?(?:wish|dream(?:ed|t)?\sthat
       |dreamt|pretend(?:ed)?|imagined?|bet|wonder(?:ed)?)\b
@@ -32,6 +33,8 @@ _ENGLISH = re.compile(
         |wants?|wanted|hopes?|wishes|expects?)\b
     | \b(?:almost|nearly)\s\w+ed\b | \bwas\sgoing\sto\b | \bwere\sgoing\sto\b | \bwhen\si\swas\s(?:a
       |an|little|young|small|\d+|in)\b
+    | \b(?:sentence|example|grammar|input|output|text|prompt|quote|translation|template|phrase
+      |letter|message|essay)\b[^:\n]{0,24}:\s
     | \bwould\syou\s(?:say|believe)\b | \bread(?:s|ing)?:
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -52,7 +55,8 @@ _CHINESE = re.compile(
     r"|譬如|真希望|多希望|恨不得|本来想|本想|原本想"
     r"|梦见|梦到|做梦|差点|差一点|可能会?|也许|或许|大概|说不定|难道|听说|据说|传说|翻译|造句|改写"
     r"|润色|歌词|小说[里中]|主角|角色|剧本|台词|扮演"
-    r"|例如|比如说|开玩笑|逗你|骗你|才怪|呵呵|哈哈|嘿嘿|手滑|就好了|该多好|多好啊|小时候|那时候|曾经想|作文"
+    r"|(?:示例|例句|用户|输入|输出|句子|文本|语法|范文|题目|标题|提示词)[^：:]{0,8}[：:]|例如|比如说"
+    r"|开玩笑|逗你|骗你|才怪|呵呵|哈哈|嘿嘿|手滑|就好了|该多好|多好啊|小时候|那时候|曾经想|作文"
     r"|(?:他|她|他们|她们|谁|有人|大家|别人|人家|老师|同事|朋友|妈|爸|老板|医生|人)(?:都|总|常|经常|老|还|一直)?"
     r"(?:说|问|告诉|以为|觉得|认为|希望|想让|要求|让我|叫我)"
     r"|(?:饿|累|困|笑|气|冷|热|烦|渴)死"

@@ -28,6 +28,8 @@ class Reading:
     end: int = 0
     """The clause."""
     sentence: Span = field(default_factory=lambda: Span(0, 0))
+    sentences: int = 0
+    """How many sentences were looked at closely."""
     claims: list[Claim] = field(default_factory=list)
     time: TimeFound | None = None
     """The time that the clause names, once a rule has looked for it."""

@@ -209,6 +209,94 @@ def test_what_others_like_is_nobodys_preference(text: str) -> None:
     assert [claim for claim in extract(text) if claim.kind is Kind.PREFERENCE] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("i live in oslo", "lives_in", "oslo"),
+        ("im vegan", "diet", "vegan"),
+        ("I dont like olives", "likes", "olives"),
+        ("我住在臺北", "lives_in", "臺北"),
+        ("我討厭香菜", "likes", "香菜"),
+        ("我在Google上班", "employer", "Google"),
+    ],
+)
+def test_sloppy_traditional_and_mixed_writing_is_read_and_kept_as_written(
+    text: str, attribute: str, value: str
+) -> None:
+    claim = _only(text)
+    assert (claim.attribute, claim.value) == (attribute, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("I like tea, jazz and hiking.", ["tea", "jazz", "hiking"]),
+        ("I dislike the taste and smell of fish.", ["taste and smell of fish"]),
+        ("I hate crowded, noisy places.", ["crowded, noisy places"]),
+        ("I like rock and roll.", ["rock and roll"]),
+        ("我喜欢喝茶、听音乐和爬山。", ["喝茶", "听音乐", "爬山"]),
+    ],
+)
+def test_a_list_is_several_claims_and_words_that_share_others_are_one(text: str, values: list[str]) -> None:
+    assert [claim.value for claim in extract(text)] == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm trying to keep control and avoid risks.",
+        "I went to the beach.",
+        "I updated it yesterday.",
+        "I enrolled in a Monday course.",
+        "I might go to Rome next week.",
+        "I'm going to need that tomorrow.",
+        "I own my mistakes.",
+        "I work best at night.",
+        "我在北京玩了三天。",
+        "我喜欢的类型是悬疑。",
+    ],
+)
+def test_what_is_tried_vague_or_a_figure_of_speech_is_not_read(text: str) -> None:
+    assert extract(text) == ()
+
+
+def test_a_sentence_may_take_back_the_one_before_it() -> None:
+    claim = _only("Oops, I misspoke. My birthday is June 4.")
+    assert claim.manner is Manner.CORRECTED
+
+
+def test_a_deadline_named_in_passing_is_read() -> None:
+    claim = _only("I'm planning with a deadline of April 1, 2024, for the first sprint, can you help?")
+    assert (claim.attribute, claim.value) == ("deadline:first sprint", "April 1, 2024")
+
+
+def test_somebody_named_in_passing_is_read() -> None:
+    claim = _only("We took pictures at the party of my daughter Sara.")
+    assert (claim.attribute, claim.value, claim.entity_type) == ("child", "Sara", "person")
+
+
 def test_code_around_a_statement_does_not_hide_it() -> None:
     text = "I live in Oslo.\n```python\nname = 'I live in Rome'\n```\nI work at Acme."
     assert [claim.value for claim in extract(text)] == ["Oslo", "Acme"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix the grammar: I am live in Berlin.",
+        "Here is my sentence: I live in Berlin.",
+        "示例：我的名字是张三。",
+        "I'm not a doctor, but that looks bad.",
+        "我不是医生，但这看起来很严重。",
+        "I'm married to the idea.",
+        "I work with Anna.",
+        "I prefer option A.",
+        "我更喜欢第一个。",
+        "My goal is to understand this.",
+        "My sister's husband works at Google.",
+        "我姐姐的丈夫在谷歌工作。",
+        "Say I'm 30 and live in Rome, what taxes do I pay?",
+    ],
+)
+def test_examples_figures_of_speech_and_what_only_the_talk_explains_are_not_read(text: str) -> None:
+    assert extract(text) == ()
