@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memsidecar.domain.extraction.chinese_subject import HAN_NOTE
+from memsidecar.domain.extraction.english_clauses import NOTE
 from memsidecar.domain.extraction.guard import plays_a_part
 from memsidecar.domain.extraction.masking import MASK, masked
 
@@ -44,6 +46,17 @@ _SMALL_TALK = re.compile(
     r"|哦|吧)?[\s,.!。，！~～…]*){1,6}",
     re.IGNORECASE,
 )
+# "Anna moved to Rome", "Lisa在学校参加了比赛": a name, and what its bearer did.
+_NAMED_FIRST = re.compile(
+    r"\W*[A-Z][a-z]{1,15}(?:\s[A-Z][a-z]{1,15})?\s(?:[a-z]+(?:ed|s)|went|has|had|is|was|got|bought|met"
+    r"|told|gave|took|came|left|lost|found|ran|began|became|said)\s"
+    r"|\W*[A-Z][A-Za-z]{1,15}(?=[\u4e00-\u9fff])"
+)
+_LONGEST_ACCOUNT = 400
+_NO_NAME = frozenset(
+    "It This That There Here What Who He She They The These Those Everything Something Nothing"
+    " Everyone How Which Where".split()
+)
 _LONG_ENOUGH = 8
 _LONG_ENOUGH_HAN = 4
 
@@ -52,17 +65,29 @@ def worth_asking(text: str) -> bool:
     """Whether a language model may find something in a turn: a sentence in it speaks of its writer, and is neither a
     pure question, a greeting, a confirmation, code, nor a text to be worked on. Reads the first 8,000 code points."""
     text = text[:_READ]
-    if not _OWN.search(text):
+    told = _is_told(text)
+    if not told and not _OWN.search(text):
         return False
     hidden = masked(text)
     if plays_a_part(hidden):
         return False
-    return any(_states(found.group().strip()) for found in _SENTENCE.finditer(hidden))
+    return any(_states(found.group().strip(), told=told) for found in _SENTENCE.finditer(hidden))
 
 
-def _states(sentence: str) -> bool:
+def _is_told(text: str) -> bool:
+    """Whether a text is a short account of somebody who is named, or a note about the user."""
+    if len(text) > _LONGEST_ACCOUNT:
+        return False
+    return NOTE.match(text) is not None or HAN_NOTE.match(text) is not None or _names_first(text)
+
+
+def _names_first(text: str) -> bool:
+    return _NAMED_FIRST.match(text) is not None and text.split(maxsplit=1)[0].strip(",.!") not in _NO_NAME
+
+
+def _states(sentence: str, *, told: bool) -> bool:
     short = _LONG_ENOUGH if sentence.isascii() else _LONG_ENOUGH_HAN
-    if len(sentence) < short or not _OWN.search(sentence) or _SMALL_TALK.fullmatch(sentence):
+    if len(sentence) < short or not (told or _OWN.search(sentence)) or _SMALL_TALK.fullmatch(sentence):
         return False
     if sentence.count(MASK) * 2 > len(sentence):
         return False

@@ -42,8 +42,8 @@ _NAME_CHARACTER = rf"(?:(?![{NOT_GIVEN}]|{_NOT_IN_NAMES})[{HAN}])"
 NAME = rf"(?:{_NAME_CHARACTER}{{2,4}}|[A-Z][A-Za-z]*(?:[ ·][A-Z][A-Za-z]*){{0,2}})"
 _RELATION = "|".join(sorted(RELATIONS, key=len, reverse=True))
 _SUBJECT = re.compile(
-    rf"(?P<own>(?:我们?|咱们?|俺)(?:家|的)?(?P<relation>{_RELATION}))(?P<name>{NAME})?(?=也|都|[^，。]|$)"
-    rf"|(?P<self>我们|咱们|我|咱|俺|本人)(?:的)?(?!们|国|校|司|方)"
+    rf"(?P<own>(?:我们?|咱们?|俺|用户)(?:家|的)?(?P<relation>{_RELATION}))(?P<name>{NAME})?(?=也|都|[^，。]|$)"
+    rf"|(?P<self>我们|咱们|我|咱|俺|本人|(?:该|这位)?用户)(?:的)?(?!们|国|校|司|方)"
 )
 _NAME_FOLLOWED = re.compile(r"(?:现在|目前|去年|今年|前年|最近)?(?:住|喜欢|讨厌|爱|在|搬|是|对|也|今年|\d|有|患|姓|的)")
 _ADVERB = re.compile(
@@ -53,6 +53,8 @@ _ADVERB = re.compile(
 )
 _BEFORE_NOW = re.compile(r"以前|曾经?|过去|原来|从前|之前|原先")
 _ADJUNCTS = re.compile(rf"(?:{_ADVERB.pattern}|以前|曾经?|过去|原来|从前|之前|原先|[\s，,])*")
+HAN_NOTE = re.compile(r"\s*(?:该|这位)?用户")
+"""How a note about a user begins."""
 _OTHERS = re.compile(r"(?:他|她|它|你|您|大家|别人|有人|人们|很多|许多|小[明红李王张]|谁|这|那|请|帮|给|让|把|用|写)")
 
 
@@ -119,6 +121,9 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
             return None
         return replace(before, at=first, end=end, was=was, manner=manner, own=False, name=None)
     if found.group("self") is not None:
+        if found.group("self").endswith("用户") and not HAN_NOTE.match(text):
+            # Users in general.
+            return None
         return _with_predicate(text, Subject("", found.end(), end, was=was, manner=manner, start=start))
     name = Span(*found.span("name")) if found.group("name") else None
     stop = found.end()

@@ -29,8 +29,9 @@ _AS_A = re.compile(
 )
 
 
-def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None:
-    """Adds what a sentence states; of a question (`asked`), what it states before it asks."""
+def read_english(reading: Reading, start: int, end: int, *, asked: bool, note: bool = False) -> None:
+    """Adds what a sentence states; of a question (`asked`), what it states before it asks. A `note` speaks of the user
+    as of somebody else."""
     text = reading.text
     if not asked:
         reading.start, reading.end, reading.time = start, end, None
@@ -40,7 +41,7 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
     for clause_start, clause_end in clauses(text, start, end, asked=asked):
         reading.start, reading.end, reading.time = clause_start, clause_end, None
         known = len(reading.claims)
-        before = _read_clause(reading, clause_start, clause_end, before)
+        before = _read_clause(reading, clause_start, clause_end, before, note=note)
         if len(reading.claims) == known:
             continue
         if _NOW.search(text, clause_start, clause_end):
@@ -66,14 +67,14 @@ def _mark(reading: Reading, known: int, manner: Manner) -> None:
     ]
 
 
-def _read_clause(reading: Reading, start: int, end: int, before: Head | None) -> Head | None:
+def _read_clause(reading: Reading, start: int, end: int, before: Head | None, *, note: bool) -> Head | None:
     """Reads one; gives what the next one may go on with."""
     if dated(reading):
         return None
     if trade_of := _AS_A.match(reading.text, start, end):
         _as_a(reading, trade_of)
         return None
-    head = head_of(reading.text, start, end, before)
+    head = head_of(reading.text, start, end, before, note=note)
     if head is not None and not head.owned and head.verb in _ALSO_NOUNS and not _said(reading, before):
         return None
     if head is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from memsidecar.domain.claims import Manner, Span
-from memsidecar.domain.extraction.english_words import RELATIONS
+from memsidecar.domain.extraction.english_words import RELATIONS, THIRD_PERSON
 from memsidecar.domain.extraction.times import english_time
 
 LONGEST_CLAUSE = 400
@@ -18,7 +18,8 @@ _SUBJECT_WORD = (
 _ADVERB = r"(?:(?:now|also|just|then|currently|recently|lately|sadly|luckily|fortunately|unfortunately|even|still)\s+)?"
 # What can go on without a subject: "I'm 28 and live in Oslo".
 _GOES_ON = (
-    r"(?:live\sin|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s"
+    r"(?:lives?\sin|works\s(?:at|for|as)|has\san?\s|is\s(?:an?|allergic)\s|prefers\s|likes\s|hates\s"
+    r"|speaks\s|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s"
     r"|prefer\s|hate\s|love\s|study\s|speak\s|own\sa|recently\s\w+ed|(?:\w+ly\s)?(?:prefer|refuse"
     r"|avoid|dislike|enjoy)\s)"
 )
@@ -200,10 +201,21 @@ def _is_time(text: str, start: int, end: int) -> bool:
     return found is not None and found.outer.start - start < 2 and end - found.outer.end < 2
 
 
-def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None:
+NOTE = re.compile(
+    r"(?:The\s|This\s)?[Uu]ser(?=\s(?!can\b|may\b|must\b|should\b|will\b|stor|interface|input"
+    r"|experience|clicks|enters))|(?:The\s)?[Uu]ser's\s"
+    r"|(?:Likes|Loves|Hates|Enjoys|Dislikes|Prefers|Avoids|Refuses|Owns|Knows|Plays|Lives|Works|Speaks"
+    r"|Studies|Wants|Plans|Has|Is|Was|Uses|Reads|Writes|Edits|Decided"
+    r"|Moved|Switched|Previously|Allergic)\s"
+)
+"""How a note about a user begins, whose subject is left out or is "the user"."""
+
+
+def head_of(text: str, start: int, end: int, before: Head | None, *, note: bool = False) -> Head | None:
     """How a clause begins, or None when it is not about the speaker or somebody of his.
 
-    `before` is the clause before it in the sentence, whose subject goes on when this one has none.
+    `before` is the clause before it in the sentence, whose subject goes on when this one has none. In a `note` the
+    speaker is "the user", or left out.
     """
     head = Head(start, end)
     at = start
@@ -219,6 +231,13 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
         and time.outer.start - at < 2
     ):
         at = _AFTER_TIME.match(text, time.outer.end, end).end()  # type: ignore[union-attr]  # matches the empty text, too
+    if note and (noted := NOTE.match(text, at, end)):
+        named = "ser" in noted.group()[:12]
+        if "'s" in noted.group():
+            return None
+        _read_verb(text, noted.end() if named else at, head)
+        head.verb = THIRD_PERSON.get(head.verb, head.verb)
+        return head if head.verb else None
     found = _SUBJECT.match(text, at, end)
     if found is None:
         if (
@@ -229,6 +248,8 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
             return None
         head.subject, head.relation, head.owned, head.start = before.subject, before.relation, False, before.start
         _read_verb(text, at, head)
+        if note:
+            head.verb = THIRD_PERSON.get(head.verb, head.verb)
         return head if head.verb else None
     at = found.end()
     if found.group("im"):

@@ -13,14 +13,14 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
 _MINE = re.compile(
-    r"(?:my|our)\s(?P<of>(?:(?:all-time|current|new|work|home|personal|full|first|last|native"
+    r"(?:my|our|(?:the\s)?user's)\s(?P<of>(?:(?:all-time|current|new|work|home|personal|full|first|last|native"
     r"|preferred|mobile|cell)\s)*[a-zA-Z'-]+(?:\s[a-zA-Z-]+){0,3}?)(?:\s(?P<not>no\slonger))?"
     r"\s?(?P<be>is|are|'s|has\sbecome|changed\sto|has\schanged\sto)\s(?P<now>(?:now|currently|still|actually)\s)?",
     re.IGNORECASE,
 )
 
 _FAVOURITE = re.compile(
-    r"(?:my|our)\s(?P<new>new\s|current\s)?(?:all[- ]time\s|absolute\s|personal\s)?(?:favou?rite"
+    r"(?:my|our|(?:the\s)?user's)\s(?P<new>new\s|current\s)?(?:all[- ]time\s|absolute\s|personal\s)?(?:favou?rite"
     r"|fave)\s(?P<of>[a-z][\w'/-]*(?:\s(?!is\b|are\b)[\w'/-]+){0,3}?)(?:\s(?:to\s\w+|of\sall\stime"
     r"|ever))?(?P<be>\s(?:is|are|has\sto\sbe|would\sbe|has\sbecome)|'s)\s"
     r"(?P<now>(?:now|currently|definitely|probably|still|actually|by\sfar)\s)*",

@@ -117,6 +117,28 @@ farm garden piano guitar
     porsche ferrari
     subscription membership collection greenhouse tattoo tattoos""".split()
 )
+# How notes about a user are written: "Prefers tea." "The user lives in Oslo."
+THIRD_PERSON = {
+    "likes": "like",
+    "loves": "love",
+    "hates": "hate",
+    "enjoys": "enjoy",
+    "adores": "adore",
+    "dislikes": "dislike",
+    "despises": "despise",
+    "prefers": "prefer",
+    "avoids": "avoid",
+    "refuses": "refuse",
+    "owns": "own",
+    "knows": "know",
+    "plays": "play",
+    "drives": "drive",
+    "wants": "want",
+    "plans": "plan",
+    "intends": "intend",
+    "hopes": "hope",
+    "goes": "go",
+}
 PLACE_NOUNS = frozenset(
     """town city village suburb suburbs countryside apartment flat house condo cabin studio farm farmhouse dorm
 dormitory neighbourhood

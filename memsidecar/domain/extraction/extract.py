@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from memsidecar.domain.claims import Claim, Manner, Span
 from memsidecar.domain.extraction.chinese import read_chinese
+from memsidecar.domain.extraction.chinese_subject import HAN_NOTE
 from memsidecar.domain.extraction.chinese_words import SIMPLER
 from memsidecar.domain.extraction.english import read_english
+from memsidecar.domain.extraction.english_clauses import NOTE
 from memsidecar.domain.extraction.guard import is_believed, plays_a_part
 from memsidecar.domain.extraction.masking import masked
 from memsidecar.domain.extraction.reading import Reading
@@ -26,7 +28,7 @@ LONGEST_SENTENCE = 1_000
 _WORTH = re.compile(
     r"\b(?:[Ii]m?|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed"
     r"|extended|[Cc]all me|[Ii]s on|scheduled|reach me|email me|your (?:answers|replies|responses|explanations))\b"
-    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到"
+    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|^(?:该|这位)?用户|截止|改到|推迟|提前到"
     r"|改成|定在|以后|从现在起|今后|ddl|本人|时间是|定于"
 )
 # A sentence that only says that what was said before is not so.
@@ -50,7 +52,7 @@ def extract(text: str) -> tuple[Claim, ...]:
     rather than complete: what is asked, supposed, quoted, played or meant as a joke is not read, nor code, nor what
     others like.
     """
-    if not _WORTH.search(text, 0, MAX_READ):
+    if not _WORTH.search(text, 0, MAX_READ) and not NOTE.match(text):
         return ()
     text = text[:MAX_READ]
     hidden = masked(text)
@@ -65,9 +67,10 @@ def extract(text: str) -> tuple[Claim, ...]:
     if not ends or ends[-1] < len(hidden):
         ends.append(len(hidden))
     start, taken_back = 0, False
+    note = NOTE.match(hidden) is not None or HAN_NOTE.match(hidden) is not None
     for end in ends:
         known = len(reading.claims)
-        _read(reading, start, min(end, start + LONGEST_SENTENCE))
+        _read(reading, start, min(end, start + LONGEST_SENTENCE), note=note)
         if taken_back:
             reading.claims[known:] = [
                 replace(claim, manner=Manner.CORRECTED) if claim.manner is Manner.STATED else claim
@@ -80,10 +83,10 @@ def extract(text: str) -> tuple[Claim, ...]:
     return tuple(reading.claims[:MAX_CLAIMS])
 
 
-def _read(reading: Reading, start: int, end: int) -> None:
+def _read(reading: Reading, start: int, end: int, *, note: bool) -> None:
     hidden = reading.text
     start = end - len(hidden[start:end].lstrip())
-    if end - start < 2 or not _WORTH.search(hidden, start, end):
+    if end - start < 2 or not (note or _WORTH.search(hidden, start, end)):
         return
     reading.sentences += 1
     sentence = hidden[start:end]
@@ -95,7 +98,7 @@ def _read(reading: Reading, start: int, end: int) -> None:
     if not sentence.isascii() and _HAN.search(sentence):
         read_chinese(reading, start, stop, asked=asked)
     else:
-        read_english(reading, start, stop, asked=asked)
+        read_english(reading, start, stop, asked=asked, note=note)
     # Asked last, because most sentences claim nothing.
     if len(reading.claims) > known and not is_believed(sentence, hidden[end : end + 40]):
         del reading.claims[known:]

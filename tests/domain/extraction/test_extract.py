@@ -300,3 +300,23 @@ def test_code_around_a_statement_does_not_hide_it() -> None:
 )
 def test_examples_figures_of_speech_and_what_only_the_talk_explains_are_not_read(text: str) -> None:
     assert extract(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("The user lives in Berlin and works at Siemens.", [("lives_in", "Berlin"), ("employer", "Siemens")]),
+        ("User's name is Anna.", [("name", "Anna")]),
+        ("Prefers composition over inheritance.", [("prefers", "composition over inheritance")]),
+        ("Lives in Oslo. Has two kids.", [("lives_in", "Oslo"), ("children", "two")]),
+        ("用户喜欢爵士乐，住在上海。", [("likes", "爵士乐"), ("lives_in", "上海")]),
+        ("The user can log in with a password.", []),
+        ("Users like dark mode.", []),
+        ("我做的产品，用户喜欢简洁的界面。", []),
+        ("Works for me!", []),
+    ],
+)
+def test_notes_about_the_user_are_about_the_speaker(text: str, read: list[tuple[str, str]]) -> None:
+    claims = extract(text)
+    assert [(claim.attribute, claim.value) for claim in claims] == read
+    assert {claim.subject for claim in claims} <= {""}
