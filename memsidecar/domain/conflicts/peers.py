@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from memsidecar.domain import slots
 from memsidecar.domain.conflict import Rule
@@ -120,8 +121,16 @@ def _named(rule: Rule | None, memory: Memory) -> Rule | None:
     return Rule.POLARITY if rule is Rule.NEGATION and isinstance(memory.body, Preference) else rule
 
 
+class SlotView(Protocol):
+    """What finding the memories of a slot asks of a partition, as `PartitionView` says."""
+
+    def memory(self, memory_id: str) -> Memory | None: ...
+
+    def in_slot(self, subject: str, family: str) -> Iterable[str]: ...
+
+
 def in_slot(
-    view: PartitionView, memory: Memory, slot: Slot, changing: bool = True, rarity: Rarity = alike
+    view: SlotView, memory: Memory, slot: Slot, changing: bool = True, rarity: Rarity = alike
 ) -> Iterator[Memory]:
     """The other memories of a slot, deleted ones left out."""
     for memory_id in view.in_slot(slot.subject, slot.family):
