@@ -29,6 +29,11 @@ class ConflictRules:
         """What a contradiction leads to: what the write asks for, else the attribute's, else the default."""
         return asked or self.policies.get(attribute, self.default)
 
+    def cardinality(self, attribute: str) -> Cardinality | None:
+        """How many values a slot of it has at a time; None when nobody has said."""
+        known = ATTRIBUTES.get(attribute)
+        return self.cardinalities.get(attribute, known.cardinality if known is not None else None)
+
     def is_single(self, slot: Slot, changing: bool) -> bool:
         """Whether a slot has one value at a time. An attribute that nobody has listed has one only for a statement
         whose words say that something has changed (`changing`)."""
