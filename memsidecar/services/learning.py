@@ -14,7 +14,6 @@ from memsidecar.domain.scope import Scope
 from memsidecar.domain.speakers import heard_as, own_parts
 from memsidecar.domain.structuring import RULES, Saying, filled, importance_of, structured
 from memsidecar.ports.runtime import Clock
-from memsidecar.services.long_texts import is_long
 from memsidecar.services.named_times import NamedTimes
 from memsidecar.services.turn import Turn
 
@@ -23,6 +22,8 @@ Rules = Callable[[str], Sequence[Claim]]
 Worth = Callable[[str], bool]
 """Whether a text may hold what only a model finds."""
 
+# Code points that are read on the loop, in about two milliseconds; more of them in a thread.
+READ_INLINE = 1_000
 # A statement without its subject, "lives in Rome", is read as said of somebody.
 _SOMEBODY = "Sam"
 _INTRODUCED = f"My friend {_SOMEBODY} "
@@ -48,7 +49,7 @@ class Learning:
         turn = Turn()
         for draft in drafts:
             match draft.body:
-                case Episode(text=text) | Fact(statement=text) if is_long(text):
+                case Episode(text=text) | Fact(statement=text) if len(text) > READ_INLINE:
                     read.append(await asyncio.to_thread(self._read, draft, scope))
                 case Episode() | Fact():
                     read.append(self._read(draft, scope))

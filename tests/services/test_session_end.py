@@ -73,7 +73,7 @@ async def test_all_is_kept_and_only_the_user_is_read(talk: Talk) -> None:
     await talk.say(
         (Role.SYSTEM, "I live in a prompt."),
         (Role.USER, "I live in Oslo."),
-        (Role.ASSISTANT, "I live in the cloud.", ""),
+        (Role.ASSISTANT, "I live in the cloud."),
         (Role.TOOL, "I live in Rome."),
     )
     ended = await talk.end()

@@ -52,7 +52,7 @@ def slot_named(subject: str, attribute: str) -> Slot | None:
     scope = Scope("", "")
     for body in (Fact("", subject=subject, predicate=attribute), Preference("", topic=attribute, subject=subject)):
         slot = slot_of(Memory("", scope, body, 0, 0))
-        if slot is not None and not slot.family.startswith(f"{PREFERENCE}:"):
+        if slot is not None and slot.family != "preference":
             return slot
     return None
 
