@@ -28,9 +28,12 @@ class Shown:
 
 def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str, list[object]]:
     """`superseded`: the turns of hits that say of themselves, or of what was read from them, that another memory holds
-    instead, unless they say that, too. `conflicts`: pairs of turns that a standing or a counterpart links."""
+    instead, and that stand below what says that. A turn says many things: when what has replaced one of them is not
+    put above it, the answer does not say that the turn is out of date for the question. `conflicts`: pairs of turns
+    that a standing or a counterpart links."""
     superseded: dict[str, None] = {}
     pairs: dict[tuple[str, str], None] = {}
+    above: set[str] = set()
 
     def link(one: Sequence[str], other: Sequence[str]) -> None:
         pairs.update((((a, b) if a < b else (b, a)), None) for a in one for b in other if a != b)
@@ -40,9 +43,10 @@ def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str
         if hit.counterpart_of:
             link(own, turns.get(hit.counterpart_of, ()))
         for standing in hit.standings:
-            stated = set(own) & set(turns.get(standing.memory, own))
-            if standing.superseded and not set(turns.get(standing.newer, ())) & set(own):
+            stated = [turn for turn in own if turn in turns.get(standing.memory, own)]
+            if standing.superseded and above & {*turns.get(standing.newer, ())} - {*own}:
                 superseded.update(dict.fromkeys(stated))
             for other in standing.others:
-                link(tuple(stated), turns.get(other, ()))
+                link(stated, turns.get(other, ()))
+        above.update(own)
     return {"superseded": list(superseded), "conflicts": [list(pair) for pair in pairs]}
