@@ -150,7 +150,7 @@ async def make_services(
         usage_of=usages.of,
         build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
         sessions=sessions,
-        end_session=EndSession(sessions, remember),
+        end_session=EndSession(sessions, remember, residency),
         jobs=jobs,
         info=Info(
             ServerInfo(

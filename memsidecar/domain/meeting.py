@@ -20,11 +20,20 @@ def usual_states(wanted: Filter) -> frozenset[State]:
     return USUAL_STATES if wanted.valid_at is None else _STATES_OF_A_TIME
 
 
-def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
-    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`."""
+def state_seen(memory: Memory, now: int, known: int) -> State:
+    """The state that a question which is asked at `now` sees in a store that is read at `known`: what was superseded by
+    then is, even if the question was asked before; whether it has expired is a matter of the question's time."""
+    return memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
+
+
+def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | None = None) -> bool:
+    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`.
+
+    `known` is when the store is read, default `now` (`state_seen`).
+    """
     own = memory.scope
     return (
-        memory.state_at(now) in (wanted.states or usual_states(wanted))
+        state_seen(memory, now, now if known is None else known) in (wanted.states or usual_states(wanted))
         and _is_of_kind(memory, wanted)
         and (not scope.agent or own.agent in ("", scope.agent))
         and (not scope.session or own.session == scope.session)

@@ -12,7 +12,7 @@ from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ModelUnavailable
 from memsidecar.domain.job import DueItem, ItemSettled, ItemState, Told
-from memsidecar.domain.learned import ClaimFound, learn, storing
+from memsidecar.domain.learned import ClaimFound, learn
 from memsidecar.domain.memory import Episode, Memory, State
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.extraction import Declined as Reason
@@ -74,6 +74,8 @@ class Extract:
             for each, answer in zip(live, answers, strict=True)
         }
 
+        rules = self._rules.of(partition.namespace)
+
         def command(decision: Decision) -> Iterator[Pause | None]:
             for each in asked:
                 if each.item.position not in found:
@@ -86,7 +88,7 @@ class Extract:
                     decision.jobs.append(ItemSettled(each.item.position, ItemState.DONE, GONE))
                     continue
                 told: list[Outcome | Declined] = []
-                for outcome in learn(decision, memory, claims, storing(self._rules.of(partition.namespace))):
+                for outcome in learn(decision, memory, claims, rules):
                     told.append(outcome)
                     yield PAUSE
                 decision.jobs.append(_settled(each.item, answer, (*told, *declined)))

@@ -16,7 +16,7 @@ from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ConflictRejected, InvalidField, NotFound, SidecarError
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.job import ItemDue
-from memsidecar.domain.learned import ClaimFound, learn, storing
+from memsidecar.domain.learned import ClaimFound, as_known, learn, name_described
 from memsidecar.domain.memory import Episode
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -95,14 +95,15 @@ class Remember:
         def command(decision: Decision) -> Iterator[Outcome | SidecarError | Pause]:
             for draft, found, learned in zip(drafts, prepared, claims, strict=True):
                 try:
-                    told = replace(draft, claims=(), declined=())
-                    outcome = remember(decision, told, found.mentions, found.vectors, found.digest, rules)
+                    name_described(decision, draft)
+                    told, digest = as_known(decision, replace(draft, claims=(), declined=()), found.digest)
+                    outcome = remember(decision, told, found.mentions, found.vectors, digest, rules)
                 except (InvalidField, ConflictRejected) as error:
                     yield error
                     continue
                 if learned or draft.declined:
                     extracted: list[Outcome | Declined] = []
-                    for each in learn(decision, outcome.memory, learned, storing(rules)):
+                    for each in learn(decision, outcome.memory, learned, rules):
                         extracted.append(each)
                         yield PAUSE
                     outcome = replace(outcome, extracted=(*extracted, *draft.declined))

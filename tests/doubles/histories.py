@@ -11,7 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from memsidecar.domain import decide, entities, removal
-from memsidecar.domain.conflicts.resolving import Dismiss, Keep, resolve
+from memsidecar.domain.claims import Manner
+from memsidecar.domain.conflict import Policy
+from memsidecar.domain.conflicts.resolving import Answer, Choice, Dismiss, Keep, Part, Replace, Split, resolve
 from memsidecar.domain.conflicts.undoing import undo
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft, Patch, Request
@@ -54,6 +56,15 @@ _bodies: st.SearchStrategy[Body] = st.one_of(
     st.builds(Entity, st.sampled_from(NAMES), summary=st.sampled_from(["", "a cat"])),
     st.builds(Fact, st.sampled_from(TEXTS), subject=st.just("") | _ids, object_text=st.sampled_from(["", "tea"])),
     st.builds(Preference, st.sampled_from(TEXTS), subject=st.just("") | _ids),
+    st.builds(
+        Fact,
+        st.sampled_from(TEXTS),
+        subject=st.just("") | _ids,
+        predicate=st.sampled_from(["lives_in", "lives_in", "owns"]),
+        object_text=st.sampled_from(["Rome", "Oslo"]),
+        negated=st.sampled_from([False, False, True]),
+    ),
+    st.builds(Preference, st.sampled_from(TEXTS), st.just("likes"), st.just("tea"), st.sampled_from([-1.0, 1.0])),
     st.builds(Procedure, st.sampled_from(TEXTS), steps=st.just(("boil", "pour"))),
 )
 _drafts = st.builds(
@@ -70,6 +81,8 @@ _drafts = st.builds(
     labels=_labels,
     mentions=_refs,
     entity_names=st.lists(st.sampled_from(NAMES), max_size=1).map(tuple),
+    policy=st.none() | st.sampled_from(Policy),
+    manner=st.sampled_from([Manner.STATED, Manner.STATED, *Manner]),
 )
 
 
@@ -157,39 +170,45 @@ class Judge:
 
 @dataclass(frozen=True)
 class Settle:
-    """What a caller makes of the newest conflict that a memory takes part in."""
+    """Somebody decides about the `number`th conflict of a memory."""
 
     memory_id: str
-    choice: str
+    number: int
+    choice: Choice | None
+    """None: undo it."""
 
     def __call__(self, decision: Decision) -> None:
-        ids = list(decision.view.conflicts_of(self.memory_id))
-        if not ids:
-            return
-        match self.choice:
-            case "undo":
-                undo(decision, ids[-1])
-            case "dismiss":
-                resolve(decision, ids[-1], Dismiss())
-            case _:
-                resolve(decision, ids[-1], Keep(self.memory_id, correction=self.choice == "correct"))
+        conflicts = list(decision.view.conflicts_of(self.memory_id))
+        conflict_id = conflicts[self.number % len(conflicts)] if conflicts else "none"
+        if self.choice is None:
+            undo(decision, conflict_id, "", "")
+        else:
+            resolve(decision, conflict_id, self.choice, "", "")
 
 
 @dataclass(frozen=True)
 class Unite:
-    """One entity turns out to be another, or not to be it after all."""
-
-    target: str
-    source: str
-    apart: bool
+    kind: str
+    one: str
+    other: str
 
     def __call__(self, decision: Decision) -> None:
-        if self.apart:
-            entities.unmerge(decision, self.source)
-        elif self.source != self.target:
-            entities.merge(decision, self.target, [self.source], "")
+        if self.kind == "merge":
+            entities.merge(decision, self.one, [self.other])
+        else:
+            entities.unmerge(decision, self.one)
 
 
+_choices: st.SearchStrategy[Choice | None] = st.one_of(
+    st.none(),
+    st.none(),
+    st.builds(Keep, _ids, st.booleans()),
+    st.builds(Keep, _ids, st.booleans()),
+    st.builds(Answer, st.sampled_from(["Rome", "Oslo", "yes", "no"])),
+    st.just(Dismiss()),
+    st.just(Replace(Draft(Fact("Lima", predicate="lives_in", object_text="Lima")))),
+    st.builds(lambda a, b, t: Split((Part(a, None, t), Part(b, t))), _ids, _ids, _times),
+)
 _patches = st.fixed_dictionaries({}, optional={"importance": st.just(0.9), "labels": _labels, "mentions": _refs})
 COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Remember, _drafts, st.booleans()),
@@ -199,6 +218,9 @@ COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Embed, _ids),
     st.builds(Judge, _ids, st.sampled_from(Verdict)),
     st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Unite, st.sampled_from(["merge", "unmerge"]), _ids, _ids),
 )
 HISTORIES = st.lists(COMMANDS, min_size=1, max_size=25)
 
@@ -237,9 +259,9 @@ _STATEMENTS = st.builds(
 )
 _STATING: st.SearchStrategy[Command] = st.one_of(
     *(st.builds(Remember, _STATEMENTS, st.just(False)) for _ in range(6)),
-    st.builds(Settle, _ids, st.sampled_from(["keep", "correct", "dismiss", "undo"])),
-    st.builds(Settle, _ids, st.sampled_from(["keep", "correct", "dismiss", "undo"])),
-    st.builds(Unite, st.sampled_from(CHOSEN), st.sampled_from(CHOSEN), st.booleans()),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Unite, st.sampled_from(["merge", "unmerge"]), st.sampled_from(CHOSEN), st.sampled_from(CHOSEN)),
     st.builds(
         Remember, st.builds(Draft, body=st.builds(Episode, st.sampled_from(TEXTS)), path=st.just("d")), st.just(False)
     ),

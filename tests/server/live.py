@@ -91,7 +91,7 @@ async def live(
         stack.usages.of,
         BuildContext(recall, stack.residency, stack.past, sessions, tokenizer, clock),
         sessions,
-        EndSession(sessions, stack.remembering),
+        EndSession(sessions, stack.remembering, stack.residency),
         Jobs(stack.real_ledger, stack.residency, clock),
         FakeInfo(),
         FakeHealth(World()),

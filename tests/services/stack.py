@@ -12,20 +12,28 @@ from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
+from memsidecar.domain.claims_read import claims_read
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
+from memsidecar.domain.gate import Gate
 from memsidecar.domain.memory import Episode, Fact, Memory
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.worth_asking import worth_asking
+from memsidecar.ports.extraction import Extractor
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.changes import Changes
 from memsidecar.services.conversation import Conversation
+from memsidecar.services.extraction import Extract
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
+from memsidecar.services.job_worker import JobWorker
+from memsidecar.services.jobs import Jobs
 from memsidecar.services.knowledge import Knowledge
+from memsidecar.services.learning import Learning
 from memsidecar.services.memories import Memories
 from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
@@ -93,6 +101,9 @@ class Stack:
         )
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
+        self.times = NamedTimes(GrammarTimeExpressions())
+        self.jobs = Jobs(self.real_ledger, self.residency, clock)
+        self.worker: JobWorker | None = None
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
         self.moments = Moments(self.residency, self.past, clock)
@@ -124,6 +135,19 @@ class Stack:
             directory, ledger, accesses, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds()
         )
 
+    def learn(self, extractor: Extractor | None = None, gate: Gate | None = None, mode: str = "rules") -> None:
+        """Read what is remembered from now on, and ask the extractor, if there is one."""
+        rules = None if mode == "none" else claims_read
+        learning = Learning(rules, self.times, self.clock, gate, worth_asking if extractor is not None else None)
+        self.remembering = Remember(self.residency, self.preparing, self.backlog, learning, self.jobs.unfinished)
+        if extractor is not None:
+            extract = Extract(self.residency, self.preparing, self.backlog, learning, extractor)
+            self.worker = JobWorker(
+                self.real_ledger, self.residency, extract, self.jobs.changed, gathering=0.01, first_retry=0.02
+            )
+            self.jobs.worked_by(self.worker)
+            self.worker.start()
+
     async def neighbours_in(self, graph: GraphStore) -> Neighbours:
         """Neighbours over a graph that follows from now on."""
         self.projector = GraphProjector(graph, self.ledger)
@@ -131,6 +155,8 @@ class Stack:
         return Neighbours(self.moments, graph, self.projector)
 
     async def close(self) -> None:
+        if self.worker is not None:
+            await self.worker.close()
         await self.backlog.close()
         await self.past.close()
         await self.session_store.close()
@@ -173,7 +199,7 @@ class Stack:
             self.profiles,
             0.11,
             2.0,
-            NamedTimes(GrammarTimeExpressions()),
+            self.times,
             Conversation(sessions, self.clock),
             self.usages,
         )

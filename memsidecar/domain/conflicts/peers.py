@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from memsidecar.domain import slots
 from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.conflict import Rule
 from memsidecar.domain.conflicts.chain import never_true
@@ -82,7 +83,7 @@ def _json_key(value: str) -> str:
 
 
 def same_slot(one: Slot, other: Slot) -> bool:
-    return one == other
+    return slots.same_slot(one, other) >= slots.SAME
 
 
 def rule_between(one: Stance, other: Stance, single: bool) -> Rule | None:
