@@ -74,15 +74,15 @@ def test_a_split_gives_each_its_time(known: Knowledge) -> None:
 @pytest.mark.parametrize(
     ("parts", "field"),
     [
-        ((Part(OSLO, 1, 2), Part(OSLO, 2)), "parts[1].memory"),
-        ((Part(OSLO, 1, 2), Part("other", 2)), "parts[1].memory"),
-        ((Part(OSLO, 1, 2), Part(ROME, 3, 3)), "parts[1].interval"),
-        ((Part(OSLO, 4, 2), Part(ROME, 3)), "parts[0].interval"),
-        ((Part(OSLO, 1, 4), Part(ROME, 3)), "parts[1].interval"),
-        ((Part(OSLO, 1), Part(ROME, 3)), "parts[1].interval"),
-        ((Part(OSLO, 1, 2), Part(ROME, None)), "parts[1].interval"),
-        ((Part(OSLO, 1, 2),), "parts[1]"),
-        ((), "parts[0]"),
+        ((Part(OSLO, 1, 2), Part(OSLO, 2)), "temporal_split.parts[1].memory"),
+        ((Part(OSLO, 1, 2), Part("other", 2)), "temporal_split.parts[1].memory"),
+        ((Part(OSLO, 1, 2), Part(ROME, 3, 3)), "temporal_split.parts[1].interval"),
+        ((Part(OSLO, 4, 2), Part(ROME, 3)), "temporal_split.parts[0].interval"),
+        ((Part(OSLO, 1, 4), Part(ROME, 3)), "temporal_split.parts[1].interval"),
+        ((Part(OSLO, 1), Part(ROME, 3)), "temporal_split.parts[1].interval"),
+        ((Part(OSLO, 1, 2), Part(ROME, None)), "temporal_split.parts[1].interval"),
+        ((Part(OSLO, 1, 2),), "temporal_split.parts"),
+        ((), "temporal_split.parts"),
     ],
 )
 def test_a_split_that_is_none_is_refused(known: Knowledge, parts: tuple[Part, ...], field: str) -> None:
