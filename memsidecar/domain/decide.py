@@ -14,7 +14,7 @@ from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflict import Policy
 from memsidecar.domain.conflicts.closing import leave
 from memsidecar.domain.conflicts.merging import joined, said_again
-from memsidecar.domain.conflicts.peers import Neighbourhood, is_single, stance_of
+from memsidecar.domain.conflicts.peers import Neighbourhood, stance_of
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.conflicts.settle import Challenge, Settled, settle
 from memsidecar.domain.decision import Decision, current
@@ -284,8 +284,8 @@ def _same(decision: Decision, new: Memory, challenge: Challenge) -> Memory | Non
     view, body = decision.view, new.body
     stance = stance_of(view, new)
     if stance is not None:
-        single = is_single(challenge.rules, stance.slot, challenge.manner is not Manner.STATED)
-        return said_again(new, Neighbourhood(view, new, stance, single))
+        changing = challenge.manner is not Manner.STATED
+        return said_again(new, Neighbourhood(view, new, stance, challenge.rules, changing))
     found = view.by_digest(new.digest)
     merged = view.memory(found) if found is not None else None
     if merged is not None and isinstance(body, Entity) and merged.state is State.SUPERSEDED:

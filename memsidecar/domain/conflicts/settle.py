@@ -22,7 +22,7 @@ from memsidecar.domain.conflicts.chain import (
 )
 from memsidecar.domain.conflicts.closing import SETTLED_ELSEWHERE, dismissed, still_contradict
 from memsidecar.domain.conflicts.opening import Opened, evidence_of, flag, keep_both, open_conflicts_of, severity_of
-from memsidecar.domain.conflicts.peers import Neighbourhood, Peer, alive, is_single, reaches, stance_of
+from memsidecar.domain.conflicts.peers import Neighbourhood, Peer, alive, reaches, stance_of
 from memsidecar.domain.conflicts.policies import Verdict, judge, source_of
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.decision import Decision
@@ -83,10 +83,10 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
     if stance is None or never_true(memory) or _over_since_some_time(memory):
         return Settled(memory)
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
-    single = is_single(challenge.rules, stance.slot, challenge.manner is not Manner.STATED)
-    against = Neighbourhood(decision.view, memory, stance, single).against
+    changing = challenge.manner is not Manner.STATED
+    slot = Neighbourhood(decision.view, memory, stance, challenge.rules, changing)
     said = said_of(memory) if challenge.said_at is None else challenge.said_at
-    met = _met(memory, against, decision.now, said)
+    met = _met(memory, slot, decision.now, said)
     if not (met.earlier or met.later or met.again):
         return Settled(memory)
     peers = met.contested
@@ -105,7 +105,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
         case Verdict.CHAIN:
             chain = _Chain(decision, memory, policy, stance.slot.family)
             if challenge.manner is Manner.CORRECTED and met.earlier:
-                return chain.corrected(met)
+                return chain.corrected(met, slot.against)
             return chain.inserted(_outranked(met, memory, policy, challenge.said_by))
 
 
@@ -138,12 +138,12 @@ class Met:
         return min((*starts, *(time for time, _ in self.again)), default=None)
 
 
-def _met(memory: Memory, against: Sequence[Peer], now: int, said: int) -> Met:
+def _met(memory: Memory, slot: Neighbourhood, now: int, said: int) -> Met:
     start, end = start_of(memory), memory.valid_to
     agent = memory.scope.agent
     earlier, later, again = [], [], []
     late = False
-    for peer in sorted(against, key=lambda p: order_of(p.memory)):
+    for peer in sorted(slot.against, key=lambda p: order_of(p.memory)):
         if never_true(peer.memory):
             continue
         if start_of(peer.memory) > start:
@@ -159,7 +159,7 @@ def _met(memory: Memory, against: Sequence[Peer], now: int, said: int) -> Met:
             else:
                 earlier.append(peer)
     contested = [p for p in (*earlier, *(p for _, p in again), *later) if alive(p.memory, now)]
-    resumed = None if late or not later else _resumed(memory, later, said)
+    resumed = None if late or not later else _resumed(memory, later, slot.alike, said)
     return Met(
         tuple(earlier), tuple(later), tuple(contested), tuple(again), late or (bool(later) and not resumed), resumed
     )
@@ -170,12 +170,26 @@ def _holds_after(memory: Memory, time: int) -> bool:
     return end is None or end > time
 
 
-def _resumed(memory: Memory, later: Sequence[Peer], said: int) -> int | None:
+def _resumed(memory: Memory, later: Sequence[Peer], alike: Sequence[Memory], said: int) -> int | None:
     ends = [end_of(peer.memory) for peer in later]
     last = max((end for end in ends if end is not None), default=None)
     if None in ends or last is None or last > said or memory.state is State.SUPERSEDED:
         return None
+    if any(_holds_after(other, last) and not never_true(other) for other in alike):
+        return None
     return last if _holds_after(memory, last) else None
+
+
+def _between(against: Sequence[Peer], start: int, end: int, known: Sequence[Peer]) -> list[Peer]:
+    """Those that hold at some time from `start` to `end`, apart from those known."""
+    return [
+        peer
+        for peer in against
+        if peer not in known
+        and not never_true(peer.memory)
+        and start_of(peer.memory) < end
+        and _holds_after(peer.memory, start)
+    ]
 
 
 def _outranked(met: Met, memory: Memory, policy: Policy, said_by: Source) -> Met:
@@ -256,19 +270,23 @@ class _Chain:
         self.changed[first.id] = (Change.CREATED, first)
         self.apart.append(first)
 
-    def corrected(self, met: Met) -> Settled:
+    def corrected(self, met: Met, against: Sequence[Peer]) -> Settled:
         alone, now = self.memory, self.decision.now
-        wrong = met.earlier
-        new = replace(alone, valid_from=min(start_of(p.memory) for p in wrong))
-        for peer in wrong:
-            self._change(Change.SUPERSEDED, never(peer.memory, now))
+        last = met.earlier[-1]
+        wrong = [p for p in met.earlier if p.stance.same_value(last.stance) and p.stance.sign == last.stance.sign]
+        start = min(start_of(p.memory) for p in wrong)
+        new = replace(alone, valid_from=start)
+        losers = [*met.earlier, *_between(against, start, start_of(alone), met.earlier)]
+        for peer in losers:
+            changed = never(peer.memory, now) if peer in wrong else ended(peer.memory, start, now)
+            self._change(Change.SUPERSEDED, changed)
         if met.later:
             new = ended(new, start_of(met.later[0].memory), now)
             self._change(Change.DATED, dated(met.later[0].memory))
-        before = [*(p.memory for p in wrong), alone, *(p.memory for p in met.later[:1])]
-        self._record(alone, [p.memory for p in wrong], before, wrong[-1], Resolution.CORRECTED)
-        others = tuple(p.memory.id for p in wrong)
-        return self._settled(new, others, f"it corrects {_count(len(others))}, which never {_was(len(others))} true")
+        before = [*(p.memory for p in losers), alone, *(p.memory for p in met.later[:1])]
+        self._record(alone, [p.memory for p in losers], before, last, Resolution.CORRECTED)
+        others = tuple(p.memory.id for p in losers)
+        return self._settled(new, others, f"it corrects {_count(len(wrong))}, which never {_was(len(wrong))} true")
 
     def lost(self, peers: Sequence[Peer]) -> Settled:
         alone = self.memory

@@ -121,10 +121,16 @@ def take_back(decision: Decision, conflict: Conflict) -> Taken:
         elif back != known:
             back = replace(back, updated_at=decision.now)
         memories[before.memory_id] = back
-    there_before = {before.memory_id for before in conflict.before}
-    if conflict.resolution is not Resolution.REPLACED:
-        there_before.add(conflict.winner)
-    created = tuple(i for i in conflict.memories if i not in there_before)
+    created = _created(conflict)
     for memory_id in created:
         memories.pop(memory_id, None)
     return Taken(decision, memories, created)
+
+
+def _created(conflict: Conflict) -> tuple[str, ...]:
+    if conflict.resolution is Resolution.REPLACED:
+        return (conflict.winner,) if conflict.winner else ()
+    if conflict.resolution is not Resolution.CHANGED:
+        return ()
+    known = {conflict.winner, *(before.memory_id for before in conflict.before)}
+    return tuple(memory_id for memory_id in conflict.memories if memory_id not in known)
