@@ -344,6 +344,33 @@ async def test_a_thousand_conflicts_come_page_by_page_each_once(real: Api) -> No
     assert seen == sorted(seen, reverse=True)
 
 
+async def test_a_long_history_comes_page_by_page_in_order(real: Api) -> None:
+    items = [{"memory": fact(f"city {number}", since=100 + number)} for number in range(100)]
+    # In whatever order it is told.
+    told = await real.memory.BatchRemember(memories_pb.BatchRememberRequest(scope=SCOPE, items=items[::-1]))
+    request = pb.ListSlotHistoryRequest(scope=SCOPE, memory=told.results[0].outcomes[0].memory.name, page_size=7)
+    seen = []
+    while True:
+        response = await real.knowledge.ListSlotHistory(request)
+        seen += [value.memory.fact.text for value in response.values]
+        if not response.next_page_token:
+            break
+        request.page_token = response.next_page_token
+    assert seen == [f"city {number}" for number in range(100)]
+    assert await history(real, slot={"attribute": "lives_in"}, as_of=when(valid=150)) == ["city 50"]
+    for wrong, field in (
+        ({"memory": told.results[0].outcomes[0].memory.name, "slot": {"attribute": "lives_in"}}, ""),
+        ({}, ""),
+        ({"slot": {"attribute": "lives_in"}, "page_token": request.page_token or "x"}, "page_token"),
+    ):
+        asked = pb.ListSlotHistoryRequest(scope=SCOPE, **wrong)
+        assert set((await refused(real.knowledge.ListSlotHistory(asked))).fields) == {field}
+    plain = {"episode": {"text": "a plain episode"}}
+    episode = await real.memory.CreateMemory(memories_pb.CreateMemoryRequest(scope=SCOPE, memory=plain))
+    none = pb.ListSlotHistoryRequest(scope=SCOPE, memory=episode.memory.name)
+    assert set((await refused(real.knowledge.ListSlotHistory(none))).fields) == {"memory"}
+
+
 async def test_a_retry_gets_the_first_answer(real: Api) -> None:
     await tell(real, "Rome", since=100)
     remember = str(uuid.uuid4())

@@ -11,7 +11,7 @@ from memsidecar.domain.conflicts.chain import end_of, never_true, order_of
 from memsidecar.domain.conflicts.peers import SlotView, in_slot, same_slot
 from memsidecar.domain.memory import Fact, Memory, Preference, State
 from memsidecar.domain.scope import Scope
-from memsidecar.domain.slots import PREFERENCE, Slot, slot_of
+from memsidecar.domain.slots import Slot, slot_of
 
 
 class HistoryView(SlotView, Protocol):
