@@ -58,6 +58,14 @@ class Learning:
             await turn.give()
         return read
 
+    def from_rules(self, draft: Draft, claims: Sequence[Claim], scope: Scope) -> Draft:
+        """The draft of an episode with claims that rules have read out of it, those parts of it that are heard."""
+        if not isinstance(draft.body, Episode) or (voice := heard_as(draft.body.speaker, scope)) is None:
+            return draft
+        parts = own_parts(draft.body.text)
+        own = [c for c in claims if any(p.start <= c.span.start and c.span.end <= p.end for p in parts)]
+        return self._with(draft, own, voice, RULES)
+
     def from_model(self, draft: Draft, claims: Sequence[Claim], scope: Scope, model: str) -> Draft:
         """The same of what a model says that an episode states."""
         voice = heard_as(draft.body.speaker, scope) if isinstance(draft.body, Episode) else None

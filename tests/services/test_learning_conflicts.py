@@ -124,3 +124,56 @@ async def test_deleting_what_was_read_leaves_the_text(learning: Stack) -> None:
     (fact,) = learned(await told(learning, say("I live in Rome.")))
     await learning.memories.delete(ANN.partition, fact.id, "", True, "", Request())
     assert await learning.texts(ANN) == ["I live in Rome."]
+
+
+NEVER = "I have never written any Flask routes."
+DID = "I've written Flask routes for the login page."
+
+
+async def experiences(stack: Stack) -> list[str]:
+    page = await stack.memories.list(ANN, Filter(), False, None, 1_000)
+    return [m.text for m in page.memories if isinstance(m.body, Fact) and m.body.predicate == "experience"]
+
+
+async def test_what_people_do_is_no_fact_by_itself(learning: Stack) -> None:
+    assert learned(await told(learning, say(DID))) == []
+
+
+@pytest.mark.parametrize("texts", [(NEVER, DID), (DID, NEVER)])
+async def test_a_deed_that_is_denied_is_in_conflict_whichever_was_said_first(
+    learning: Stack, texts: tuple[str, str]
+) -> None:
+    for day, text in enumerate(texts):
+        answer = await told(learning, say(text, time=MONDAY + day * DAY))
+    found = await experiences(learning)
+    assert len(found) == 2, found
+    conflicts = {
+        c
+        for o in answer.outcomes
+        if isinstance(o, Outcome)
+        for e in o.extracted
+        if isinstance(e, Outcome)
+        for c in e.conflicts
+    }
+    assert len(conflicts) == 1
+
+
+@pytest.mark.parametrize("texts", [(NEVER, DID), (DID, NEVER)])
+async def test_both_may_be_said_in_one_write(learning: Stack, texts: tuple[str, str]) -> None:
+    await told(learning, *(say(text, time=MONDAY + day * DAY) for day, text in enumerate(texts)))
+    assert len(await experiences(learning)) == 2
+
+
+async def test_a_deed_that_was_looked_up_is_derived_from_its_own_text(learning: Stack) -> None:
+    first = await told(learning, say(DID))
+    second = await told(learning, say(NEVER, time=MONDAY + DAY))
+    (episode,) = [o.memory.id for o in first.outcomes if isinstance(o, Outcome)]
+    deeds = [m for m in learned(second) if isinstance(m.body, Fact) and not m.body.negated]
+    assert [m.provenance[0].derived_from for m in deeds] == [(episode,)]
+    assert deeds[0].valid_from == MONDAY
+
+
+async def test_what_others_did_denies_nothing(learning: Stack) -> None:
+    await told(learning, say(DID, "Mia"), say(DID, "assistant"))
+    await told(learning, say(NEVER, time=MONDAY + DAY))
+    assert len(await experiences(learning)) == 1
