@@ -60,16 +60,16 @@ class Linking:
                 break
             if self._names(group)[0] in self._done:
                 continue
-            here = self._of(group)
+            here, name = self._of(group), self._names(group)[0][1]
             standings = standings_of(self.searches, self.ranked, group)
             for standing in standings:
                 if standing.state is State.SUPERSEDED and self._bears(here.place, group, standing, standing.newer):
-                    self._bring(standing.newer, group, here, "")
+                    self._bring(standing.newer, group, here, name)
             self._put(here)
             for standing in standings:
                 others = standing.counterparts
                 if standing.state is State.DISPUTED and self._bears(here.place, group, standing, others):
-                    self._bring(others, group, here, self._names(group)[0][1])
+                    self._bring(others, group, here, name)
         return self._placed[:count]
 
     def _of(self, group: Group) -> Placed:

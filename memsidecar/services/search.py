@@ -13,13 +13,14 @@ from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.meeting import meets, state_seen
-from memsidecar.domain.memory import Entity, Memory
+from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
+from memsidecar.domain.slots import slot_of
 from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.traits import Trait
 from memsidecar.services.associations import Associations
@@ -50,6 +51,12 @@ _SUSPICIOUS = int(Trait.SUSPICIOUS)
 BEARING = 0.6
 # The component of a score that a memory has for what it states, supersedes or contradicts.
 LINKED = "linked"
+
+
+def _is_counted(memory: Memory) -> bool:
+    """Whether it says how many or how much, which no question that yes answers is after."""
+    slot = slot_of(memory)
+    return slot is not None and slot.quantity is not None
 
 
 class Candidate(NamedTuple):
@@ -212,6 +219,9 @@ class Search:
             return False
         if own.id == standing.memory_id:
             return True
+        cues = self._analysis.cues
+        if standing.state is State.SUPERSEDED and (cues.history or (cues.polar and _is_counted(other))):
+            return False
         rows = [self._resident.lookup.rows[each] for each in (own.id, standing.memory_id, other_id)]
         if self._vector is None or not all(map(self._resident.has_vectors, (own.id, standing.memory_id, other_id))):
             return self._shares_words(standing.text, other.text)

@@ -27,13 +27,13 @@ class Shown:
 
 
 def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str, list[object]]:
-    """`superseded`: the turns of hits that say of themselves, or of what was read from them, that another memory holds
-    instead, and that stand below what says that. A turn says many things: when what has replaced one of them is not
-    put above it, the answer does not say that the turn is out of date for the question. `conflicts`: pairs of turns
-    that a standing or a counterpart links."""
+    """`superseded`: the turns of hits above which the product has put what holds instead of something that they say.
+    A turn says many things: that one of them no longer holds makes it out of date for the questions after that one,
+    and for those only the newer one is put there. `conflicts`: pairs of turns that a standing or a counterpart
+    links."""
     superseded: dict[str, None] = {}
     pairs: dict[tuple[str, str], None] = {}
-    above: set[str] = set()
+    overtaken: dict[str, set[str]] = {}
 
     def link(one: Sequence[str], other: Sequence[str]) -> None:
         pairs.update((((a, b) if a < b else (b, a)), None) for a in one for b in other if a != b)
@@ -42,11 +42,12 @@ def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str
         own = turns.get(hit.memory, ())
         if hit.counterpart_of:
             link(own, turns.get(hit.counterpart_of, ()))
+            overtaken.setdefault(hit.counterpart_of, set()).update(own)
         for standing in hit.standings:
             stated = [turn for turn in own if turn in turns.get(standing.memory, own)]
-            if standing.superseded and above & {*turns.get(standing.newer, ())} - {*own}:
+            newer = {*turns.get(standing.newer, ())} - {*own}
+            if standing.superseded and newer & overtaken.get(hit.memory, set()):
                 superseded.update(dict.fromkeys(stated))
             for other in standing.others:
                 link(stated, turns.get(other, ()))
-        above.update(own)
     return {"superseded": list(superseded), "conflicts": [list(pair) for pair in pairs]}

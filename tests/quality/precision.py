@@ -4,10 +4,10 @@
 
 Brings in the beliefs of a set in PrecisionMemBench's shape through the API of the real process, as an agent would that
 keeps scope and type as labels, builds each section of a question by recalls with exact filters, and counts violations
-of `mustInclude`, `mustExclude` and `mustNotContain`, questions whose repetition gives another order, superseded beliefs that come up,
-and beliefs whose state is not the one that the set says. What is superseded is the product's own doing: beliefs come in
-the order of their times, and those that replace each other are values of one slot that is configured to have one value
-at a time. Exit code 1 when there is a violation.
+of `mustInclude`, `mustExclude` and `mustNotContain`, questions whose repetition gives another order, superseded beliefs
+that come up, and beliefs whose state is not the one that the set says. What is superseded is the product's own doing:
+beliefs come in the order of their times, and those that replace each other are values of one slot that is configured
+to have one value at a time. Exit code 1 when there is a violation.
 """
 
 from __future__ import annotations

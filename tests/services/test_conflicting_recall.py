@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from memsidecar.domain.memory import Kind, State
 from memsidecar.domain.recall import Filter, HitStanding, Recalled
 from tests.doubles.hash_embedder import HashEmbedder
@@ -50,7 +52,7 @@ async def test_a_turn_whose_statement_was_superseded_says_so_and_stands_below_th
         rome.fact.id, State.SUPERSEDED, "I live in Rome now", oslo.fact.id, conflict, sides, newer=sides
     )
     assert old.standings == (stated,)
-    assert new.standings == ()
+    assert (new.standings, new.counterpart_of) == ((), rome.turn.id)
     assert new.score >= old.score
     assert abs(sum(part.contribution for part in new.components) - new.score) < 1e-6
     # The others keep their order, and no more hits come than were asked for.
@@ -67,6 +69,23 @@ async def test_a_question_after_something_else_that_a_turn_says_moves_nothing(st
     answer = await stack.recall(ANN, question)
     assert texts(answer) == [text for text in before if text != rome.fact.text]
     assert answer.hits[0].standings[0].superseded_by == oslo.fact.id
+
+
+@pytest.mark.parametrize(
+    ("question", "moved_up"),
+    [
+        ("Where do I live now?", True),
+        ("Where did I live initially, and where do I live now?", False),
+        ("In what order did I live in these places?", False),
+    ],
+)
+async def test_a_question_after_what_was_is_answered_in_the_usual_order(
+    stack: Stack, question: str, moved_up: bool
+) -> None:
+    rome, oslo = await moved(stack)
+    await supersede(stack, rome.fact, oslo.fact)
+    answer = await stack.recall(ANN, question)
+    assert any(hit.counterpart_of for hit in answer.hits) is moved_up
 
 
 async def test_undoing_restores_the_answer_as_it_was(stack: Stack) -> None:
