@@ -142,10 +142,14 @@ def deadlines(reading: Reading, start: int, end: int) -> None:
     if date is None:
         return
     groups = found.groupdict()
-    named = _FOR.match(text, date.end if "before" in groups else found.end(), end)
+    stop = date.end if "before" in groups else found.end()
+    named = _FOR.match(text, stop, end)
     of = named.group("of") if named else groups.get("before") or ""
     of = " ".join(word for word in qualifier_of(of).split() if word not in _NO_OF)
     manner = Manner.CHANGED if groups.get("new") else Manner.STATED
+    # The evidence is the clause around it.
+    reading.start = max(start, text.rfind(",", start, found.start()) + 1)
+    reading.end = named.end() if named is not None else stop
     reading.add(f"deadline:{of}" if of else "deadline", date, manner=manner, confidence=0.8, timed=False)
 
 

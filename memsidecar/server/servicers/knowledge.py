@@ -65,7 +65,7 @@ class KnowledgeServicer:
         shown = await self._knowledge.get(partition, conflict_id)
         response = pb.GetConflictResponse()
         set_conflict(response.conflict, shown, partition)
-        set_memories(response.memories, shown.sides, self._now(), self._usage_of)
+        set_memories(response.memories, shown.sides, self._now(), self._usage_of, response.ByteSize())
         return response
 
     async def ResolveConflict(self, request: pb.ResolveConflictRequest) -> pb.ResolveConflictResponse:  # noqa: N802
@@ -176,7 +176,7 @@ class KnowledgeServicer:
 
     def _set_settled(self, response: Any, partition: Partition, settled: Settled) -> None:
         set_conflict(response.conflict, settled.shown, partition)
-        set_memories(response.memories, settled.shown.sides, self._now(), self._usage_of)
+        set_memories(response.memories, settled.shown.sides, self._now(), self._usage_of, response.ByteSize())
         response.revision.token = revision_token(partition, settled.revision)
 
     def _set_memory(self, target: Any, united: United, index: int) -> None:

@@ -268,6 +268,7 @@ def test_a_sentence_may_take_back_the_one_before_it() -> None:
 def test_a_deadline_named_in_passing_is_read() -> None:
     claim = _only("I'm planning with a deadline of April 1, 2024, for the first sprint, can you help?")
     assert (claim.attribute, claim.value) == ("deadline:first sprint", "April 1, 2024")
+    assert claim.statement == "I'm planning with a deadline of April 1, 2024, for the first sprint"
 
 
 def test_somebody_named_in_passing_is_read() -> None:
