@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memsidecar.domain.conflict import Policy
-from memsidecar.domain.draft import Action, Draft, Outcome, Request
+from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.memory import Fact, Memory, Preference, State
 from memsidecar.domain.recall import Filter
 from tests.services.stack import ANN, Stack
@@ -177,3 +177,35 @@ async def test_what_others_did_denies_nothing(learning: Stack) -> None:
     await told(learning, say(DID, "Mia"), say(DID, "assistant"))
     await told(learning, say(NEVER, time=MONDAY + DAY))
     assert len(await experiences(learning)) == 1
+
+
+async def reworded(stack: Stack, memory: Memory, **changes: object) -> Memory:
+    answer = await stack.memories.update(ANN.partition, memory.id, Patch(changes), Request())
+    assert answer.memory is not None
+    return answer.memory
+
+
+async def test_an_update_of_a_sentence_goes_through_the_same_resolver(learning: Stack) -> None:
+    await told(learning, say("I live in Rome."))
+    (job,) = [m for m in learned(await told(learning, say("I work at Acme."))) if isinstance(m.body, Fact)]
+    changed = await reworded(learning, job, statement="I just moved to Oslo")
+    assert isinstance(changed.body, Fact)
+    assert (changed.body.predicate, changed.body.object_text) == (LIVES, "Oslo")
+    assert ("I live in Rome", State.SUPERSEDED) in await held(learning) or (
+        "I live in Rome",
+        State.DISPUTED,
+    ) in await held(learning)
+
+
+async def test_a_structure_goes_with_the_sentence_that_it_was_read_from(learning: Stack) -> None:
+    (rome,) = learned(await told(learning, say("I live in Rome.")))
+    changed = await reworded(learning, rome, statement="Nothing in particular")
+    assert changed.body == Fact("Nothing in particular")
+
+
+async def test_what_a_caller_has_said_of_a_fact_stays_when_its_sentence_changes(learning: Stack) -> None:
+    given = Fact("I live in Rome", predicate="home", object_text="Roma")
+    (outcome,) = (await told(learning, Draft(given))).outcomes
+    assert isinstance(outcome, Outcome)
+    changed = await reworded(learning, outcome.memory, statement="I live in Rome, still")
+    assert changed.body == replace(given, statement="I live in Rome, still")
