@@ -17,7 +17,7 @@ from memsidecar.domain.memory import Entity, Episode, Fact, Memory, Preference, 
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.slots import EXPERIENCE, OPPOSED, SAME, Slot, opposed, same_slot, slot_of
-from memsidecar.domain.structuring import PERSON, is_description, relation_in
+from memsidecar.domain.structuring import PERSON, RULES, is_description, relation_in
 from memsidecar.domain.text import display_name, entity_key, normalise
 
 _USER = ("", "user")
@@ -191,10 +191,11 @@ def _call(decision: Decision, memory: Memory, name: str) -> None:
 
 def _read_already(decision: Decision, draft: Draft, episode: str) -> bool:
     """Whether somebody else has filled the slot from the same text; of what has many values, with the same one."""
-    slot = _slot(decision, draft)
+    reader = draft.source.extractor if draft.source is not None else ""
+    # The rules read first.
+    slot = _slot(decision, draft) if reader not in ("", RULES) else None
     if slot is None:
         return False
-    reader = draft.source.extractor if draft.source is not None else ""
     for memory_id in decision.view.in_slot(slot.subject, slot.family):
         memory = decision.view.memory(memory_id)
         theirs = slot_of(memory) if memory is not None else None
