@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflict import Policy
 from memsidecar.domain.conflicts.closing import leave
-from memsidecar.domain.conflicts.merging import said_again
-from memsidecar.domain.conflicts.peers import Neighbourhood, stance_of
+from memsidecar.domain.conflicts.merging import lost_again, said_again
+from memsidecar.domain.conflicts.peers import Neighbourhood
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
-from memsidecar.domain.conflicts.settle import Challenge, Settled, settle
+from memsidecar.domain.conflicts.settle import Challenge, Settled, neighbourhood, settle
 from memsidecar.domain.decision import Decision, current
 from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Patch
 from memsidecar.domain.errors import AlreadyExists, ConflictRejected, InvalidField
@@ -25,7 +24,7 @@ from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State, text_of
 from memsidecar.domain.mentions import Mention, find_mentions
 from memsidecar.domain.merging import merge_draft
-from memsidecar.domain.references import check_references, entity_for, references
+from memsidecar.domain.references import check_references, entity_for, naming_successors, references, successor_of
 from memsidecar.domain.removal import UNNAMED, discovered, left_alone, soft_delete
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.slots import slot_of
@@ -80,11 +79,14 @@ def _remembered(
 ) -> Outcome:
     challenge = Challenge(rules, draft.policy, draft.manner, draft.said_by)
     new = _drafted(decision, draft, "", digest)
-    known = _same(decision, new, challenge)
+    slot = neighbourhood(decision, new, challenge)
+    known = _same(decision, new, slot)
     if known is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     new = replace(new, id=decision.new_id())
-    settled = settle(decision, new, challenge)
+    settled = settle(decision, new, challenge, slot)
+    if slot is not None and (known := lost_again(settled.memory, slot)) is not None:
+        return merge_draft(decision, known, new, draft, vectors, challenge)
     settled = replace(settled, memory=_record_new(decision, draft, settled, found, vectors))
     return Outcome(
         settled.action,
@@ -132,7 +134,7 @@ def create_apart(
 def _drafted(decision: Decision, draft: Draft, memory_id: str, digest: bytes | None) -> Memory:
     """The memory that a draft would be alone. Raises InvalidField; else it may have recorded the one it is about."""
     check_references(decision, references(draft.body, draft.mentions, draft.path), draft.source, draft.path)
-    body = _about_named(decision, draft)
+    body = naming_successors(decision.view, _about_named(decision, draft))
     if digest is None or body is not draft.body:
         digest = digest_of(body, draft.agent)
     if isinstance(body, Episode) and draft.session:
@@ -153,7 +155,7 @@ def _drafted(decision: Decision, draft: Draft, memory_id: str, digest: bytes | N
         provenance=(draft.source,) if draft.source is not None else (),
         labels=draft.labels,
         attributes=draft.attributes,
-        mentions=draft.mentions,
+        mentions=tuple(dict.fromkeys(successor_of(decision.view, i) for i in draft.mentions)),
         digest=digest,
     )
 
@@ -274,13 +276,11 @@ def _dates(changes: Mapping[str, object]) -> dict[str, Any]:
     return {name: changes[name] for name in ("valid_from", "valid_to") if name in changes}
 
 
-def _same(decision: Decision, new: Memory, challenge: Challenge) -> Memory | None:
+def _same(decision: Decision, new: Memory, slot: Neighbourhood | None) -> Memory | None:
     """The live memory that a draft says again."""
     view, body = decision.view, new.body
-    stance = stance_of(view, new)
-    if stance is not None:
-        changing = challenge.manner is not Manner.STATED
-        return said_again(new, Neighbourhood(view, new, stance, challenge.rules, changing))
+    if slot is not None:
+        return said_again(new, slot)
     found = view.by_digest(new.digest)
     merged = view.memory(found) if found is not None else None
     if merged is not None and isinstance(body, Entity) and merged.state is State.SUPERSEDED:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from memsidecar.domain.conflict import ConflictState
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.events import Change, MemoryRecorded
@@ -12,6 +14,10 @@ from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Prefer
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.text import display_name, entity_key
+from memsidecar.domain.view import IDENTITY, PartitionView
+
+# Merges of merges are followed so far.
+_LONGEST = 16
 
 
 def entity_for(decision: Decision, mention: Mention) -> str | None:
@@ -47,6 +53,36 @@ def references(body: Body, mentions: tuple[str, ...], path: str) -> list[tuple[s
         case _:
             pass
     return [(where, entity) for where, entity in entities if entity]
+
+
+def successor_of(view: PartitionView, entity_id: str) -> str:
+    """The entity that an entity is merged into, itself when it is in none."""
+    for _ in range(_LONGEST):
+        entity = view.memory(entity_id)
+        if entity is None or entity.state is not State.SUPERSEDED:
+            break
+        records = [c for c in map(view.conflict, view.conflicts_of(entity_id)) if c is not None]
+        merges = [c for c in records if c.attribute == IDENTITY and c.state is ConflictState.RESOLVED]
+        merged = [c.winner for c in merges if entity_id in c.losers]
+        if not merged or not merged[-1]:
+            break
+        entity_id = merged[-1]
+    return entity_id
+
+
+def naming_successors(view: PartitionView, body: Body) -> Body:
+    """The body with the entities that those it names are merged into."""
+    new: Body = body
+    match body:
+        case Fact(subject=subject, object_entity=target):
+            new = replace(body, subject=successor_of(view, subject), object_entity=successor_of(view, target))
+        case Preference(subject=subject):
+            new = replace(body, subject=successor_of(view, subject))
+        case Episode(participants=participants):
+            new = replace(body, participants=tuple(dict.fromkeys(successor_of(view, i) for i in participants)))
+        case _:
+            pass
+    return body if new == body else new
 
 
 def check_references(

@@ -10,6 +10,7 @@ from typing import Protocol
 from memsidecar.domain import slots
 from memsidecar.domain.conflict import Rule
 from memsidecar.domain.conflicts.chain import never_true
+from memsidecar.domain.conflicts.hints import learned_single
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
 from memsidecar.domain.slot_words import Rarity, alike
@@ -98,15 +99,21 @@ class Peer:
 
 class Neighbourhood:
     """All memories of one memory's slot, told apart by how they stand to it. `changing` says that its words tell that
-    something is otherwise now."""
+    something is otherwise now: then an attribute that nobody has listed has one value at a time, unless what became of
+    its conflicts says more (`learned_single`)."""
 
     def __init__(
         self, view: PartitionView, memory: Memory, stance: Stance, rules: ConflictRules, changing: bool
     ) -> None:
-        self.stance, self.single = stance, rules.is_single(stance.slot, changing)
+        others = list(in_slot(view, memory, stance.slot, changing, rules.rarity))
+        single = rules.single(stance.slot)
+        if single is None:
+            learned = learned_single(view, stance.slot.family, others)
+            single = changing if learned is None else learned
+        self.stance, self.single = stance, single
         self.against: list[Peer] = []
         self.alike: list[Memory] = []
-        for other in in_slot(view, memory, stance.slot, changing, rules.rarity):
+        for other in others:
             theirs = stance_of(view, other)
             if theirs is None:
                 continue

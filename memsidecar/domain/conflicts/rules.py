@@ -34,16 +34,15 @@ class ConflictRules:
         known = ATTRIBUTES.get(attribute)
         return self.cardinalities.get(attribute, known.cardinality if known is not None else None)
 
-    def is_single(self, slot: Slot, changing: bool) -> bool:
-        """Whether a slot has one value at a time. An attribute that nobody has listed has one only for a statement
-        whose words say that something has changed (`changing`)."""
+    def single(self, slot: Slot) -> bool | None:
+        """Whether a slot has one value at a time; None for an attribute that nobody has listed."""
         configured = self.cardinalities.get(slot.family)
         if configured is not None:
             return configured is Cardinality.SINGLE
         if single_valued(slot):
             return True
         listed = slot.family in ATTRIBUTES or slot.family == EXPERIENCE or slot.family.startswith(f"{PREFERENCE}:")
-        return changing and not listed
+        return False if listed else None
 
 
 DEFAULT_RULES = ConflictRules()

@@ -14,6 +14,7 @@ from memsidecar.domain.conflicts.chain import (
     never,
     never_true,
     order_of,
+    rebased,
     said_of,
     start_of,
 )
@@ -72,17 +73,26 @@ class Settled:
             decision.record(ConflictRecorded(conflict, decision.request.actor, conflict.reason))
 
 
-def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
-    """`memory` is as it would be alone, not yet recorded, or its next version. Records nothing.
+def neighbourhood(decision: Decision, memory: Memory, challenge: Challenge) -> Neighbourhood | None:
+    """The memories of its slot; None for what has none."""
+    stance = stance_of(decision.view, memory)
+    changing = challenge.manner is not Manner.STATED
+    return Neighbourhood(decision.view, memory, stance, challenge.rules, changing) if stance is not None else None
+
+
+def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neighbourhood | None = None) -> Settled:
+    """`memory` is as it would be alone, not yet recorded, or its next version. Records nothing. `slot` is what
+    `neighbourhood` says, if the caller has it.
 
     Raises ConflictRejected.
     """
-    stance = stance_of(decision.view, memory)
-    if stance is None or never_true(memory) or over_since_some_time(memory):
+    if never_true(memory) or over_since_some_time(memory):
         return Settled(memory)
+    slot = slot or neighbourhood(decision, memory, challenge)
+    if slot is None or not slot.against:
+        return Settled(memory)
+    stance = slot.stance
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
-    changing = challenge.manner is not Manner.STATED
-    slot = Neighbourhood(decision.view, memory, stance, challenge.rules, changing)
     said = said_of(memory) if challenge.said_at is None else challenge.said_at
     met = meet(memory, slot, decision.now, said)
     if not (met.earlier or met.later or met.again):
@@ -217,7 +227,10 @@ class _Chain:
         there = (decision.view.memory(i) for i in known.memories) if known is not None else ()
         everybody = (*(m for m in there if m is not None), *losers, winner)
         memories = sorted({m.id: m for m in everybody}.values(), key=order_of)
-        earlier = {b.memory_id: b for b in known.before} if known is not None else {}
+        earlier = {}
+        for was in known.before if known is not None else ():
+            memory = decision.view.memory(was.memory_id)
+            earlier[was.memory_id] = was if memory is None else rebased(was, memory)
         new = Conflict(
             id=known.id if known is not None else decision.new_id(),
             subject=by.stance.slot.subject,

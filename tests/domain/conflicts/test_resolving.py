@@ -284,3 +284,15 @@ def test_what_comes_back_into_an_open_conflict_is_disputed_again(known: Knowledg
     known.delete(third)
     assert known.state.conflicts[CONFLICT].state is ConflictState.OPEN
     assert known.undelete(third).state is State.DISPUTED
+
+
+def test_what_was_dated_while_it_was_disputed_stays_dated() -> None:
+    known = Knowledge()
+    known.says("Rome")
+    known.says("Oslo", policy=Policy.FLAG)
+    late = known.says("Lima", 10)
+    known.resolve(CONFLICT, Dismiss())
+    assert known.memory(ROME).valid_from == 1_001
+    known.undo(late.conflicts[0])
+    assert known.memory(ROME).state is State.ACTIVE
+    assert known.memory(ROME).valid_from is None

@@ -10,6 +10,7 @@ from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflict import ConflictState, Policy, Resolution, Rule, Source
 from memsidecar.domain.conflicts.chain import true_at
+from memsidecar.domain.conflicts.resolving import Dismiss
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.draft import Action
 from memsidecar.domain.errors import ConflictRejected
@@ -458,3 +459,41 @@ def test_what_was_over_already_ends_nothing(known: Knowledge) -> None:
     assert known.memory(bolt).valid_to is None
     assert known.conflicts() == []
     assert known.at(600) == ["Bolt"]
+
+
+def test_an_unlisted_attribute_is_learned_from_what_became_of_its_conflicts(known: Knowledge) -> None:
+    for value, at in (("blue", 10), ("green", 20), ("grey", 30)):
+        known.says(value, at, "wall paint", manner=Manner.CHANGED)
+    assert len(known.conflicts()) == 2
+    known.says("white", 40, "wall paint")
+    assert known.current() == ["white"], "one was kept twice: it has one value at a time"
+
+
+def test_what_was_dismissed_is_no_conflict_the_next_time(known: Knowledge) -> None:
+    known.says("Mia", 10, "violin pupil")
+    known.says("Tom", 20, "violin pupil", manner=Manner.CHANGED, policy=Policy.FLAG)
+    known.resolve(known.conflicts()[0].id, Dismiss())
+    known.says("Eva", 30, "violin pupil", manner=Manner.CHANGED)
+    assert known.current() == ["Eva", "Mia", "Tom"]
+
+
+def test_quantities_and_experiences_meet_in_their_own_slots(known: Knowledge) -> None:
+    known.remember(Fact("I have 1,200 commits", predicate="commits", object_text="1,200"), valid_from=10)
+    known.remember(Fact("I have 40 open pull requests", predicate="pull requests", object_text="40"), valid_from=11)
+    newer = Fact("I now have 1,350 commits", predicate="commits", object_text="1,350")
+    known.remember(newer, valid_from=20, manner=Manner.CHANGED)
+    assert known.current() == ["1,350", "40"]
+    wrote: dict[str, Any] = {"predicate": "experience", "object_text": "wrote Flask routes"}
+    known.remember(Fact("I have never written any Flask routes", negated=True, **wrote))
+    done = known.remember(Fact("I wrote Flask routes yesterday", **wrote))
+    assert done.action is Action.CONFLICT_FLAGGED
+    assert known.conflicts(ConflictState.OPEN)[0].rule is Rule.EXPERIENCE
+
+
+def test_what_has_lost_is_one_memory_however_often_it_is_said(known: Knowledge) -> None:
+    known.says("Rome", 10, confidence=0.9)
+    for _ in range(3):
+        lost = known.says("Oslo", 20, confidence=0.6, policy=Policy.MOST_CONFIDENT, source=Provenance(document="d"))
+    assert len(known.state.memories) == 2
+    assert lost.action is Action.DUPLICATE
+    assert known.at(25) == ["Rome"]
