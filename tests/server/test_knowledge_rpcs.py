@@ -13,6 +13,7 @@ from memsidecar.v1 import (
     conflict_pb2,
     error_reason_pb2,
     knowledge_service_pb2,
+    memory_pb2,
     memory_service_pb2,
     recall_service_pb2,
 )
@@ -102,6 +103,9 @@ async def test_an_undone_resolution_leaves_what_was_before(real: Api) -> None:
     assert back == rome
     again = await refused(real.knowledge.UndoResolution(pb.UndoResolutionRequest(name=name)))
     assert set(again.fields) == {"name"}
+    listed = await real.memory.ListMemoryRevisions(memories_pb.ListMemoryRevisionsRequest(parent=rome.name))
+    changes = [memory_pb2.MemoryChange.Name(revision.change) for revision in listed.revisions]
+    assert [change.removeprefix("MEMORY_CHANGE_") for change in changes] == ["RESTORED", "SUPERSEDED", "CREATED"]
 
 
 async def test_a_later_conflict_is_undone_first(real: Api) -> None:
