@@ -53,7 +53,7 @@ async def ended(client: AsyncMemsidecar, name: str) -> Job:
 
 
 async def statements(client: AsyncMemsidecar) -> list[str]:
-    return [m.text async for m in client.list_memories(Only(kinds=[MemoryKind.FACT, MemoryKind.PREFERENCE]))]
+    return [m.text async for m in client.list_memories(Only(kinds=(MemoryKind.FACT, MemoryKind.PREFERENCE)))]
 
 
 async def test_one_short_message_is_read_within_seconds(launch: Launch) -> None:
