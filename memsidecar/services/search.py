@@ -14,6 +14,7 @@ from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.meeting import meets, state_seen
 from memsidecar.domain.memory import Entity, Memory, State
+from memsidecar.domain.newer_first import LINKED
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
@@ -49,8 +50,6 @@ _SUSPICIOUS = int(Trait.SUSPICIOUS)
 # otherwise: at least this share of the turn's cosine. Measured on BEAM: below it are turns that are asked about for
 # something else that they say.
 BEARING = 0.6
-# The component of a score that a memory has for what it states, supersedes or contradicts.
-LINKED = "linked"
 
 
 def _is_counted(memory: Memory) -> bool:
@@ -313,7 +312,8 @@ class Search:
         """What an answer from this partition rests on."""
         if self._scored is None or self._signals is None:
             return NO_GROUNDS
-        return grounds(self._signals, self._scored.own)
+        derived: Any = self._resident.columns["derived"][self._rows]
+        return grounds(self._signals, self._scored.own, ~derived)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
         """Names of the entities that led to a memory: those of the question, else those of the best hits."""

@@ -25,7 +25,7 @@ async def moved(stack: Stack) -> tuple[Said, Said]:
     rome = await say(stack, ROME, "I live in Rome now")
     await stack.remember(ANN, *(said(f"I live through day {n} now and then.", "t") for n in range(12)))
     stack.clock.time += 1_000_000
-    oslo = await say(stack, OSLO, "I live in Oslo now")
+    oslo = await say(stack, OSLO, "I live in Oslo")
     return rome, oslo
 
 
