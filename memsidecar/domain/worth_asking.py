@@ -12,7 +12,8 @@ _SHORTEST = 8
 _OWN = re.compile(r"\b(?:I|I['’]\w+|my|me|mine|we|our|us)\b|[我咱俺]|私|僕|俺|내|나는|저는|제", re.IGNORECASE)
 _SMALL_TALK = re.compile(
     r"^\W*(?:(?:hi|hello|hey|thanks?(?: you)?(?: so much| a lot)?|ok(?:ay)?|yes|no|sure|great|cool|bye"
-    r"|good (?:morning|night|evening)|see you|got it|sounds good|you['’]re welcome|好的?|谢谢|嗯|是的|再见|你好|早上好|晚安)\W*){1,4}$",
+    r"|good (?:morning|night|evening)|see you"
+    r"|got it|sounds good|you['’]re welcome|好的?|谢谢|嗯|是的|再见|你好|早上好|晚安)\W*){1,4}$",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"^[^.。!！\n]{0,400}[?？]\s*$")
