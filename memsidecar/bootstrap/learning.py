@@ -9,8 +9,8 @@ from memsidecar.config import Config
 from memsidecar.domain.attributes import ATTRIBUTES
 from memsidecar.domain.claims_read import claims_read
 from memsidecar.domain.conflicts.rule_choice import RuleChoice
+from memsidecar.domain.extraction.asking import worth_asking
 from memsidecar.domain.gate import Gate
-from memsidecar.domain.worth_asking import worth_asking
 from memsidecar.ports.jobs import JobStore
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.backlog import EmbeddingBacklog

@@ -15,12 +15,12 @@ from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.domain.claims_read import claims_read
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
+from memsidecar.domain.extraction.asking import worth_asking
 from memsidecar.domain.gate import Gate
 from memsidecar.domain.memory import Episode, Fact, Memory
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
-from memsidecar.domain.worth_asking import worth_asking
 from memsidecar.ports.extraction import Extractor
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.sessions import SessionStore

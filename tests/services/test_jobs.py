@@ -273,7 +273,7 @@ async def test_jobs_are_listed_newest_first_and_by_state(asking: Stack, extracto
     first = (await told(asking, TEXT)).stages.job
     await ended(asking, first)
     extractor.gate.clear()
-    second = (await told(asking, "And so does my brother with the tuba.")).stages.job
+    second = (await told(asking, f"{TEXT} Another one, that is.")).stages.job
     listed = await asking.jobs.list(WHO, (), None, 10)
     assert {job.id for job in listed} == {first, second}
     assert [job.id for job in await asking.jobs.list(WHO, [JobState.SUCCEEDED], None, 10)] == [first]
