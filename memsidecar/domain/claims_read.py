@@ -9,12 +9,16 @@ from memsidecar.domain.extraction.experience import experience_claims
 from memsidecar.domain.extraction.extract import extract
 from memsidecar.domain.extraction.quantities import quantity_claims
 
+EVENT = "event"
+
 
 def claims_read(text: str) -> Sequence[Claim]:
     """Attributes and preferences first; then quantities and experiences that are not parts of those."""
     named = extract(text)
     counted = [claim for claim in quantity_claims(text) if not _is_part(claim, named)]
-    done = [claim for claim in experience_claims(text) if not _is_part(claim, named)]
+    # What was done at a time is an event, and may all the same be what somebody says never to have done.
+    lasting = [claim for claim in named if claim.attribute != EVENT]
+    done = [claim for claim in experience_claims(text) if not _is_part(claim, lasting)]
     return (*named, *counted, *done)
 
 
