@@ -219,10 +219,12 @@ class Search:
             return False
         if own.id == standing.memory_id:
             return True
-        if standing.state is State.SUPERSEDED:
-            text = self._question.text
-            if asks_for_history(text) or (is_polar(text) and _is_counted(other)):
-                return False
+        text = self._question.text
+        polar = is_polar(text)
+        if asks_for_history(text) and not (polar and standing.state is State.DISPUTED):
+            return False
+        if polar and standing.state is State.SUPERSEDED and _is_counted(other):
+            return False
         rows = [self._resident.lookup.rows[each] for each in (own.id, standing.memory_id, other_id)]
         if self._vector is None or not all(map(self._resident.has_vectors, (own.id, standing.memory_id, other_id))):
             return self._shares_words(standing.text, other.text)
