@@ -22,8 +22,8 @@ from memsidecar.domain.ranking import Scored, Signals, order, rank
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
-from memsidecar.domain.slots import slot_of
-from memsidecar.domain.tokens import token_counts
+from memsidecar.domain.slots import BEARS, bears_on, slot_of
+from memsidecar.domain.tokens import token_counts, tokens
 from memsidecar.domain.traits import Trait
 from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
@@ -219,15 +219,24 @@ class Search:
             return False
         if own.id == standing.memory_id:
             return True
-        if standing.state is State.SUPERSEDED:
-            text = self._question.text
-            if asks_for_history(text) or (is_polar(text) and _is_counted(other)):
-                return False
+        text = self._question.text
+        polar = is_polar(text)
+        if asks_for_history(text) and not (polar and standing.state is State.DISPUTED):
+            return False
+        if polar and standing.state is State.SUPERSEDED and _is_counted(other):
+            return False
         rows = [self._resident.lookup.rows[each] for each in (own.id, standing.memory_id, other_id)]
         if self._vector is None or not all(map(self._resident.has_vectors, (own.id, standing.memory_id, other_id))):
             return self._shares_words(standing.text, other.text)
         whole, *sides = self._resident.vectors.score(self._vector, np.array(rows, dtype=np.int32)).tolist()
-        return bool(min(sides) >= BEARING * whole)
+        return bool(min(sides) >= BEARING * whole) or self._names_slot(other)
+
+    def _names_slot(self, memory: Memory) -> bool:
+        """Whether the question has most of the words that tell the memory's slot from others."""
+        slot = slot_of(memory)
+        if slot is None or slot.quantity is None:
+            return False
+        return bears_on(slot, frozenset(tokens(self._question.text))) >= BEARS
 
     def _shares_words(self, *texts: str) -> bool:
         asked = set(self._analysis.terms)
