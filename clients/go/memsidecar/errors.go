@@ -165,6 +165,11 @@ func failure(code codes.Code, message string, causes ...error) *Error {
 	return &Error{Code: code, Message: message, causes: causes}
 }
 
+// ended is the error of a context that has ended.
+func ended(ctx context.Context) *Error {
+	return typed(ctx, status.FromContextError(ctx.Err()).Err(), "")
+}
+
 func asError(err error) *Error {
 	var failed *Error
 	if errors.As(err, &failed) {

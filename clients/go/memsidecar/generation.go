@@ -67,7 +67,7 @@ func (g *Generation) Credit(hits int) error {
 		return invalid("hits", fmt.Sprintf("is 1 to %d, not %d", maxCredit, hits))
 	}
 	return g.run.change(func() error {
-		g.run.inbox.credit += int32(hits) //nolint:gosec // at most 1000
+		g.run.inbox.credit += int32(hits)  //nolint:gosec // at most 1000
 		g.run.script.credit += int32(hits) //nolint:gosec // at most 1000
 		return nil
 	})
@@ -159,7 +159,7 @@ func (g *Generation) Next(ctx context.Context) (GenerationEvent, error) {
 		select {
 		case <-arrived:
 		case <-ctx.Done():
-			return nil, typed(ctx, ctx.Err(), "")
+			return nil, ended(ctx)
 		}
 	}
 }

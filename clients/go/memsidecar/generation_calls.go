@@ -109,7 +109,7 @@ func (g *generationRun) wait(ctx context.Context, done <-chan struct{}, otherwis
 		if ctx.Err() == nil || limited.Err() == context.DeadlineExceeded { //nolint:errorlint // Err gives it as it is
 			return failure(codes.DeadlineExceeded, otherwise, limited.Err())
 		}
-		return typed(ctx, ctx.Err(), "")
+		return ended(ctx)
 	}
 }
 

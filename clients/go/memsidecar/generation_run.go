@@ -262,7 +262,7 @@ func (g *generationRun) end(err error) {
 	g.cancel()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.err == nil && err != nil {
+	if g.err == nil && err != nil && !g.left {
 		g.err = err
 	}
 	g.inbox.end()

@@ -164,7 +164,7 @@ func (w *Watch) next() (WatchEvent, error) {
 func (w *Watch) goOn() error {
 	for {
 		if !w.pacing.wait(w.ctx, w.broken) {
-			return typed(w.ctx, w.broken, "")
+			return ended(w.ctx)
 		}
 		err := w.open(true)
 		if err == nil {

@@ -1,0 +1,173 @@
+package memsidecar_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/memsidecar/memsidecar/clients/go/memsidecar"
+)
+
+const startTimeout = time.Minute
+
+// sidecar is the real process on a data directory of its own.
+type sidecar struct {
+	data, socket string
+	settings     map[string]string
+	process      *exec.Cmd
+}
+
+// fast starts a second sooner than with a model, and finds by words.
+var fast = map[string]string{"embedding.provider": "none", "health.port": "0"}
+
+func newSidecar(folder string, settings map[string]string) *sidecar {
+	return &sidecar{
+		data: filepath.Join(folder, "data"), socket: filepath.Join(folder, "s"), settings: settings,
+	}
+}
+
+// startSidecar is a sidecar of the test's own, which it may kill.
+func startSidecar(t *testing.T, settings map[string]string) *sidecar {
+	t.Helper()
+	// A socket's path is short, a test's folder is not.
+	folder, err := os.MkdirTemp("", "ms-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSidecar(folder, settings)
+	t.Cleanup(func() {
+		s.kill()
+		_ = os.RemoveAll(folder)
+	})
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *sidecar) target() string { return "unix://" + s.socket }
+
+// start returns when the process answers.
+func (s *sidecar) start() error {
+	python := os.Getenv("MEMSIDECAR_PYTHON")
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		return err
+	}
+	if python == "" {
+		python = filepath.Join(root, ".venv/bin/python")
+	}
+	words := []string{"-m", "memsidecar", "serve", "--data-dir", s.data, "--listen.socket", s.socket}
+	for _, settings := range []map[string]string{fast, s.settings} {
+		for key, value := range settings {
+			words = append(words, fmt.Sprintf("--%s=%s", strings.ReplaceAll(key, "_", "-"), value))
+		}
+	}
+	log, err := os.OpenFile(s.data+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // of a test
+	s.process = exec.Command(python, words...)
+	s.process.Stdout, s.process.Stderr = log, log
+	s.process.Dir = root
+	s.process.Env = append(os.Environ(), "PYTHONPATH="+root)
+	if err := s.process.Start(); err != nil {
+		return fmt.Errorf("%w (MEMSIDECAR_PYTHON names the interpreter)", err)
+	}
+	client, err := memsidecar.New(s.target())
+	if err != nil {
+		return err
+	}
+	defer client.Close() //nolint:errcheck // of a test
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if _, err := client.Ready(ctx); err != nil {
+		s.kill()
+		written, _ := os.ReadFile(s.data + ".log")
+		return fmt.Errorf("%w\n%s", err, written)
+	}
+	return nil
+}
+
+// kill is SIGKILL, and waits until the process is gone.
+func (s *sidecar) kill() { s.end(syscall.SIGKILL) }
+
+// stop is SIGTERM: the sidecar drains.
+func (s *sidecar) stop() { s.end(syscall.SIGTERM) }
+
+func (s *sidecar) end(signal os.Signal) {
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Signal(signal)
+	_ = s.process.Wait()
+	s.process = nil
+}
+
+func (s *sidecar) client(t *testing.T, options ...memsidecar.Option) *memsidecar.Client {
+	t.Helper()
+	return clientOf(t, s.target(), options...)
+}
+
+func clientOf(t *testing.T, target string, options ...memsidecar.Option) *memsidecar.Client {
+	t.Helper()
+	client, err := memsidecar.New(target, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// sharedSidecar serves all tests that kill nothing; each has a user of its own.
+type sharedSidecar struct {
+	once    sync.Once
+	folder  string
+	sidecar *sidecar
+	err     error
+}
+
+var shared sharedSidecar
+
+func (s *sharedSidecar) start() (*sidecar, error) {
+	s.once.Do(func() {
+		if s.folder, s.err = os.MkdirTemp("", "ms-"); s.err == nil {
+			s.sidecar = newSidecar(s.folder, nil)
+			s.err = s.sidecar.start()
+		}
+	})
+	return s.sidecar, s.err
+}
+
+func (s *sharedSidecar) close() {
+	if s.sidecar != nil {
+		s.sidecar.kill()
+		_ = os.RemoveAll(s.folder)
+	}
+}
+
+// sharedClient is a client of the shared sidecar for a user of the test's own.
+func sharedClient(t *testing.T, options ...memsidecar.Option) *memsidecar.Client {
+	t.Helper()
+	s, err := shared.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.client(t, append([]memsidecar.Option{memsidecar.WithUser(t.Name())}, options...)...)
+}
+
+// within is a context for one test.
+func within(t *testing.T, limit time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
