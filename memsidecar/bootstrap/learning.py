@@ -8,6 +8,7 @@ from memsidecar.bootstrap.extraction import open_extractor
 from memsidecar.config import Config
 from memsidecar.domain.attributes import ATTRIBUTES
 from memsidecar.domain.claims_read import claims_read
+from memsidecar.domain.conflicts.rule_choice import RuleChoice
 from memsidecar.domain.gate import Gate
 from memsidecar.domain.worth_asking import worth_asking
 from memsidecar.ports.jobs import JobStore
@@ -37,13 +38,14 @@ def open_jobs(
     backlog: EmbeddingBacklog,
     learning: Learning,
     clock: Clock,
+    rules: RuleChoice,
     stack: AsyncExitStack,
 ) -> Jobs:
     """The jobs, and their worker when a model is configured; it begins with what an earlier process has left."""
     jobs = Jobs(store, residency, clock)
     extractor = open_extractor(config, tuple(ATTRIBUTES), stack)
     if extractor is not None:
-        extract = Extract(residency, preparing, backlog, learning, extractor)
+        extract = Extract(residency, preparing, backlog, learning, extractor, rules)
         worker = JobWorker(store, residency, extract, jobs.changed)
         jobs.worked_by(worker)
         worker.start()

@@ -12,6 +12,7 @@ from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.bootstrap.learning import open_jobs, open_learning
 from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
 from memsidecar.config import Config
+from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.events import Entry
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.ports.models import Tokenizer
@@ -96,8 +97,10 @@ async def make_services(
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
     embeds = stores.space.embeds or config.embedding.provider == "client"
+    conflicts = config.conflicts
+    rules = read_rules(conflicts.policy, conflicts.policies, conflicts.single, conflicts.multi)
     moments = Moments(residency, past, clock)
-    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments)
+    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments, rules)
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
@@ -119,8 +122,8 @@ async def make_services(
     )
     sessions = Sessions(store, tokenizer, clock, ids)
     learning = open_learning(config, NamedTimes(times), clock)
-    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, stack)
-    remember = Remember(residency, preparing, backlog, learning, jobs.unfinished)
+    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack)
+    remember = Remember(residency, preparing, backlog, learning, jobs.unfinished, rules)
     give_feedback = GiveFeedback(residency)
     parts = Parts(
         recall,
@@ -139,15 +142,15 @@ async def make_services(
         memories=memories,
         knowledge=Knowledge(residency, preparing, backlog),
         slot_history=SlotHistory(moments),
-        unite=UniteEntities(residency, clock, ids),
-        neighbours=Neighbours(),
+        unite=UniteEntities(residency, clock, ids, rules),
+        neighbours=Neighbours(moments, stores.graph, stores.projector),
         recall=recall,
         recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),
         give_feedback=give_feedback,
         usage_of=usages.of,
         build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
         sessions=sessions,
-        end_session=EndSession(sessions, remember),
+        end_session=EndSession(sessions, remember, residency),
         jobs=jobs,
         info=Info(
             ServerInfo(

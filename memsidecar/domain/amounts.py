@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -22,6 +23,10 @@ class Amount:
     dimension: str
     size: float
     of: float = 0.0
+
+    def equals(self, other: Amount) -> bool:
+        """Whether both are the same amount, whatever their units."""
+        return (self.dimension, self.of) == (other.dimension, other.of) and math.isclose(self.size, other.size)
 
 
 _UNITS: dict[str, tuple[str, float]] = {}
@@ -63,7 +68,10 @@ _unit("age", 1, "岁")
 
 _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "billion": 1e9, "hundred": 1e2, "dozen": 12.0}
 _SCALE |= {"十": 10, "百": 100, "千": 1000, "万": 1e4, "亿": 1e8}
-_ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
 _WORDS = {word: float(i + 1) for i, word in enumerate(_ONES.split())}
 _WORDS |= {
     word: 20.0 + 10 * i for i, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())
@@ -74,7 +82,8 @@ _MONTHS = {name: i + 1 for i, name in enumerate("jan feb mar apr may jun jul aug
 _WEEKDAYS = {name: i + 1 for i, name in enumerate("mon tue wed thu fri sat sun".split())}
 
 MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
+    r"|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _DATE = re.compile(

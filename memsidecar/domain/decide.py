@@ -230,7 +230,7 @@ def update(
         decision, [ref for ref in _references(body, mentions, patch.path) if ref[1] not in before], None, patch.path
     )
     _check_validity(memory, changes, patch.path)
-    challenge = Challenge(rules, policy)
+    challenge = Challenge(rules, policy, said_at=decision.now)
     restated = _restated(memory, replace(memory, body=body, **_dates(changes)))
     if restated:
         # Refused before anything is recorded.
@@ -327,7 +327,7 @@ def _merge(
         digest=known.digest if body == known.body and known.digest else digest_of(body, known.scope.agent),
     )
     settled = Settled(merged)
-    if (merged.valid_from, merged.valid_to) != (known.valid_from, known.valid_to) and known.state is State.ACTIVE:
+    if (merged.valid_from, merged.valid_to) != (known.valid_from, known.valid_to) and known.state is not State.DISPUTED:
         settled = settle(decision, merged, challenge)
         merged = settled.memory
     merged = replace(merged, mentions=_merge_mentions(decision, known, draft))

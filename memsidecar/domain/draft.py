@@ -63,10 +63,6 @@ class Draft:
     declined: tuple[Declined, ...] = ()
     heard: tuple[Span, ...] | None = None
     """The parts of an episode's text that the user's side said; None: all of it."""
-    about: str = ""
-    """Whose a claim is, by name or description: the entity is found, or made, when it is stored. Empty: the user's."""
-    object_type: str = ""
-    """What a claim's value is when it names somebody or something (`Claim.entity_type`)."""
     asks: bool = False
     """Whether a model is to read it, too, when there is one."""
 

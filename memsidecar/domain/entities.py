@@ -14,17 +14,18 @@ from enum import IntEnum
 from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflict import Conflict, ConflictState, Evidence, Policy, Resolution, Rule, Source
 from memsidecar.domain.conflicts.chain import before_of
-from memsidecar.domain.conflicts.closing import as_before, leave
+from memsidecar.domain.conflicts.closing import as_before, part
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
-from memsidecar.domain.conflicts.settle import Challenge, Settled, settle
+from memsidecar.domain.conflicts.settle import Challenge, settle
 from memsidecar.domain.decision import Decision
-from memsidecar.domain.errors import InvalidField, NotFound
+from memsidecar.domain.draft import Action
+from memsidecar.domain.errors import ConflictBlocked, InvalidField, NotFound
 from memsidecar.domain.events import Change, ConflictRecorded, MemoryRecorded
 from memsidecar.domain.identity import digest_of
 from memsidecar.domain.limits import MAX_REPEATED
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, State
 from memsidecar.domain.removal import discovered
-from memsidecar.domain.text import entity_key
+from memsidecar.domain.scope import resource_name
 from memsidecar.domain.view import IDENTITY
 
 MAX_SOURCES = 16
@@ -38,7 +39,7 @@ class _Role(IntEnum):
     PARTICIPANT = 3
     MENTION = 4
     ALIAS = 5
-    """Of the target: how many aliases it had before."""
+    """Of the target: it had that one of the source's names before."""
     DISCOVERED = 6
     """Of the target: it had only been found in texts."""
 
@@ -62,8 +63,7 @@ def merge(
 ) -> Merged:
     """Fold entities into one. It gains their names; what named them names it; they are history.
 
-    Slots that meet by this are left open as conflicts, or settled as the history of one slot; nothing is superseded by
-    a merge. Raises NotFound, InvalidField.
+    What contradicts one another by this is left open; nothing is superseded by a merge. Raises NotFound, InvalidField.
     """
     _entity(decision, target_id, "target")
     for i, source_id in enumerate(source_ids):
@@ -89,9 +89,10 @@ def _merge_one(
     source, target = _there(decision, source_id), _there(decision, target_id)
     before = [before_of(source), before_of(target)]
     places: list[Evidence] = []
-    named, kept = _united(target, source)
+    named = _united(target, source)
     named = replace(named, updated_at=decision.now)
-    places.append(Evidence(target_id, target_id, _Role.ALIAS, kept))
+    had = _names(target)
+    places += [Evidence(target_id, target_id, _Role.ALIAS, i) for i, n in enumerate(_names(source)) if n in had]
     if discovered(target):
         places.append(Evidence(target_id, target_id, _Role.DISCOVERED))
     decision.record(MemoryRecorded(Change.UNITED, named, None, actor, reason))
@@ -147,24 +148,20 @@ def _meet(decision: Decision, moved: Iterable[Memory], rules: ConflictRules) -> 
             continue
         challenge = Challenge(rules, Policy.FLAG, Manner.STATED, Source.USER)
         settled = settle(decision, known, challenge)
-        if not settled.conflicts:
+        if settled.action is not Action.CONFLICT_FLAGGED:
             continue
         new = replace(settled.memory, version=known.version + 1, updated_at=decision.now)
-        _settle(decision, settled, new)
+        settled.record(decision, MemoryRecorded(Change.DISPUTED, new, None, decision.request.actor))
         opened += [conflict.id for conflict in settled.conflicts]
     return opened
-
-
-def _settle(decision: Decision, settled: Settled, new: Memory) -> None:
-    change = Change.DISPUTED if new.state is State.DISPUTED else Change.DATED
-    settled.record(decision, MemoryRecorded(change, new, None, decision.request.actor))
 
 
 def unmerge(decision: Decision, source_id: str, reason: str = "") -> Merged:
     """Take a merge back: source, target and what named them are exactly as before; what was stored since keeps the
     target, and so does what was changed since to name it.
 
-    Raises NotFound, InvalidField (the entity is in no other one).
+    Raises NotFound, InvalidField (the entity is in no other one), ConflictBlocked (a contradiction that came of the
+    merge has been resolved: undo that first).
     """
     if decision.view.memory(source_id) is None:
         raise NotFound(decision.name(source_id))
@@ -172,6 +169,8 @@ def unmerge(decision: Decision, source_id: str, reason: str = "") -> Merged:
     if record is None:
         raise InvalidField("source", f"{decision.name(source_id)} is not merged into another entity")
     actor, target_id = decision.request.actor, record.winner
+    _check_settled(decision, record)
+    times = {b.memory_id: b.updated_at for b in record.before}
     moved = 0
     before = {b.memory_id: b for b in record.before}
     for memory_id, was in before.items():
@@ -191,7 +190,8 @@ def unmerge(decision: Decision, source_id: str, reason: str = "") -> Merged:
         untouched = known.updated_at == record.resolved_at
         back = replace(back, version=known.version + 1, updated_at=was.updated_at if untouched else decision.now)
         decision.record(MemoryRecorded(Change.PARTED, back, None, actor, reason))
-        leave(decision, memory_id)
+    for memory_id in before:
+        part(decision, memory_id, times)
     undone = replace(
         record,
         state=ConflictState.UNDONE,
@@ -203,6 +203,17 @@ def unmerge(decision: Decision, source_id: str, reason: str = "") -> Merged:
     decision.record(ConflictRecorded(undone, actor, reason))
     there = (decision.view.memory(i) for i in (target_id, source_id))
     return Merged(tuple(m for m in there if m is not None), moved)
+
+
+def _check_settled(decision: Decision, record: Conflict) -> None:
+    moved = {b.memory_id for b in record.before}
+    for conflict_id in dict.fromkeys(c for i in moved for c in decision.view.conflicts_of(i)):
+        conflict = decision.view.conflict(conflict_id)
+        if conflict is None or conflict.attribute == IDENTITY or conflict.state is not ConflictState.RESOLVED:
+            continue
+        since = conflict.resolved_at is not None and conflict.resolved_at >= record.created_at
+        if since and not moved.issuperset(conflict.memories):
+            raise ConflictBlocked(resource_name(decision.partition, "conflicts", conflict_id))
 
 
 def _merge_of(decision: Decision, source_id: str) -> Conflict | None:
@@ -232,16 +243,19 @@ def _there(decision: Decision, memory_id: str) -> Memory:
     return memory
 
 
-def _united(target: Memory, source: Memory) -> tuple[Memory, int]:
-    """The target with the source's names, and how many aliases it had."""
-    body, other = target.body, source.body
-    if not isinstance(body, Entity) or not isinstance(other, Entity):
-        return target, 0
-    names = dict.fromkeys((*body.aliases, other.display_name, *other.aliases))
+def _names(entity: Memory) -> tuple[str, ...]:
+    return (entity.body.display_name, *entity.body.aliases) if isinstance(entity.body, Entity) else ()
+
+
+def _united(target: Memory, source: Memory) -> Memory:
+    """The target with the source's names."""
+    body = target.body
+    if not isinstance(body, Entity):
+        return target
+    names = dict.fromkeys((*body.aliases, *_names(source)))
     names.pop(body.display_name, None)
     new = replace(body, aliases=tuple(names)[: max(MAX_REPEATED, len(body.aliases))], discovered=False)
-    united = replace(target, body=new, version=target.version + 1, digest=digest_of(new, target.scope.agent))
-    return united, len(body.aliases)
+    return replace(target, body=new, version=target.version + 1, digest=digest_of(new, target.scope.agent))
 
 
 def _naming(memory: Memory, old: str, new: str) -> Memory:
@@ -327,10 +341,10 @@ def _named_apart(memory: Memory, source_id: str, target_id: str, places: Sequenc
 def _parted(target: Memory, source: Memory | None, places: Sequence[Evidence]) -> Memory:
     """The target without the names that it had from the source."""
     body = target.body
-    if not isinstance(body, Entity) or source is None or not isinstance(source.body, Entity):
+    if not isinstance(body, Entity) or source is None:
         return target
-    had = next((e.end for e in places if e.start == _Role.ALIAS), 0)
-    foreign = {entity_key(name) or name for name in (source.body.display_name, *source.body.aliases)}
-    aliases = (*body.aliases[:had], *(a for a in body.aliases[had:] if (entity_key(a) or a) not in foreign))
+    had = {e.end for e in places if e.start == _Role.ALIAS}
+    foreign = {name for i, name in enumerate(_names(source)) if i not in had}
+    aliases = tuple(name for name in body.aliases if name not in foreign)
     found = any(e.start == _Role.DISCOVERED for e in places)
     return _with_body(target, replace(body, aliases=aliases, discovered=body.discovered or found), target.mentions)

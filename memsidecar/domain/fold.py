@@ -24,19 +24,22 @@ from memsidecar.domain.memory import Episode, Fact, Memory, Preference
 
 
 class Relation(StrEnum):
-    """The edges that issue from a memory. Each says why."""
+    """The edges of the graph. The first four issue from a memory; the others are ties (`domain.ties`)."""
 
     MENTIONS = "MENTIONS"  # memory -> entity
     ABOUT = "ABOUT"  # fact or preference -> its subject and object entities
     DERIVED_FROM = "DERIVED_FROM"  # memory -> memory
     FOLLOWS = "FOLLOWS"  # episode -> the one before it in its session
-
-
-class Judgement(StrEnum):
-    """The edges between memories of one slot. They issue from a conflict and carry why."""
-
+    SUPPORTS = "SUPPORTS"  # episode -> what it says again
+    RELATED = "RELATED"  # a fact's subject -> its object, both entities
+    PREFERS = "PREFERS"  # user or entity -> a wish of theirs
     SUPERSEDES = "SUPERSEDES"  # winner -> loser
-    CONTRADICTS = "CONTRADICTS"  # later -> earlier, while it is open or both are kept
+    CONTRADICTS = "CONTRADICTS"  # later -> earlier, while their conflict is open or both are kept
+
+
+ISSUING = (Relation.MENTIONS, Relation.ABOUT, Relation.DERIVED_FROM, Relation.FOLLOWS)
+# Between memories of one slot, drawn by a conflict.
+JUDGEMENTS = frozenset({Relation.SUPERSEDES, Relation.CONTRADICTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,15 @@ class ConflictEdge:
     """An edge that a conflict draws, with the conflict's id: rule, strategy, evidence and both clocks are there."""
 
     source: str
-    relation: Judgement
+    relation: Relation
     target: str
     conflict_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
+    """An edge between memories, by their ids; an empty source is the user (PREFERS only)."""
+
     source: str
     relation: Relation
     target: str
@@ -115,12 +120,14 @@ def edges_of(memory: Memory) -> tuple[Edge, ...]:
 
 
 def conflict_edges_of(conflict: Conflict) -> tuple[ConflictEdge, ...]:
-    """The edges that a conflict draws as it stands: none once it is dismissed or undone."""
+    """The edges that a conflict draws as it stands: none once it is dismissed or undone, or has lost its memories."""
+    if len(conflict.memories) < 2:
+        return ()
     if conflict.state is ConflictState.RESOLVED and conflict.winner:
         superseded = (loser for loser in conflict.losers if loser != conflict.winner)
-        return tuple(ConflictEdge(conflict.winner, Judgement.SUPERSEDES, i, conflict.id) for i in superseded)
+        return tuple(ConflictEdge(conflict.winner, Relation.SUPERSEDES, i, conflict.id) for i in superseded)
     kept = conflict.state is ConflictState.RESOLVED and conflict.resolution is Resolution.KEPT_BOTH
     if conflict.state is ConflictState.OPEN or kept:
         earlier, later = conflict.memories[:-1], conflict.memories[-1]
-        return tuple(ConflictEdge(later, Judgement.CONTRADICTS, i, conflict.id) for i in earlier)
+        return tuple(ConflictEdge(later, Relation.CONTRADICTS, i, conflict.id) for i in earlier)
     return ()

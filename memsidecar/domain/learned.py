@@ -1,28 +1,29 @@
-"""Claims on their way into memory: whose they are, whether they are known, what they become. Pure, as `decide`."""
+"""Claims on their way into memory: whose they are, and what has been read of them already. Pure, as `decide`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.attributes import ATTRIBUTES, Attribute, Cardinality, attribute_of
+from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Declined, Draft, Outcome
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.events import Change, MemoryRecorded, Vectors
+from memsidecar.domain.events import NO_VECTORS, Change, MemoryRecorded, Vectors
 from memsidecar.domain.identity import digest_of
-from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
+from memsidecar.domain.memory import Entity, Episode, Fact, Memory, Preference, State, text_of
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
-from memsidecar.domain.slots import Slot, slot_of
-from memsidecar.domain.structuring import is_description, relation_in
+from memsidecar.domain.slots import SAME, same_slot, slot_of
+from memsidecar.domain.structuring import PERSON, is_description, relation_in
 from memsidecar.domain.text import display_name, entity_key, normalise
 
-_PERSON = "person"
+_USER = ("", "user")
+# Longer texts are not digested a second time: the writer waits for it.
+_COMPARED = 4_000
 _HOLDING = (State.ACTIVE, State.DISPUTED)
-
-Store = Callable[[Decision, Draft, tuple[Mention, ...], Vectors | None], Outcome]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,35 +35,51 @@ class ClaimFound:
     vectors: Vectors | None = None
 
 
-def _stored(decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None) -> Outcome:
-    return remember(decision, draft, found, vectors)
-
-
 def learn(
-    decision: Decision, episode: Memory, claims: Sequence[ClaimFound], store: Store = _stored
+    decision: Decision, episode: Memory, claims: Sequence[ClaimFound], rules: ConflictRules = DEFAULT_RULES
 ) -> Iterator[Outcome | Declined]:
     """Remember what was read out of an episode, each claim derived from it. One that cannot be stored is declined
     alone, with the reason; so is what another extractor has read out of the same episode for the same slot."""
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
-            slot = slot_of(_as_memory(decision, draft))
-            if slot is not None and _read_already(decision, draft, slot, episode.id):
-                yield Declined(_statement(draft), "it was read out of this text already")
-                continue
-            known = _said_already(decision, draft, slot) if slot is not None else None
-            if known is not None:
-                # The same of the same slot in other words (P4): a source more for what is known.
-                draft = replace(draft, body=known.body, agent=known.scope.agent)
-                yield store(decision, draft, (), None)
+            if _read_already(decision, draft, episode.id):
+                yield Declined(text_of(draft.body), "it was read out of this text already")
             else:
-                yield store(decision, draft, claim.mentions, claim.vectors)
+                yield remember(decision, draft, claim.mentions, claim.vectors, None, rules)
         except SidecarError as error:
-            yield Declined(_statement(claim.draft), str(error))
+            yield Declined(text_of(claim.draft.body), str(error))
 
 
-def _statement(draft: Draft) -> str:
-    return draft.body.statement if isinstance(draft.body, Fact | Preference) else ""
+def as_known(decision: Decision, draft: Draft, digest: bytes) -> tuple[Draft, bytes]:
+    """A user's words as they are known, with the digest: that he said them is known with and without his role."""
+    body = draft.body
+    if not isinstance(body, Episode) or body.speaker not in _USER or len(body.text) > _COMPARED:
+        return draft, digest
+    if decision.view.by_digest(digest) is not None:
+        return draft, digest
+    other = replace(body, speaker=_USER[1 - _USER.index(body.speaker)])
+    known = digest_of(other, draft.agent)
+    return (draft, digest) if decision.view.by_digest(known) is None else (replace(draft, body=other), known)
+
+
+def name_described(decision: Decision, draft: Draft) -> None:
+    """Once the user says who his wife is, what he has told of "my wife" is told of her: to be called before his words
+    are stored, which make an entity of every name in them."""
+    refers = draft.mentions or (draft.source is not None and draft.source.derived_from)
+    if refers or (isinstance(draft.body, Episode) and draft.body.participants):
+        return  # it may be refused
+    for claim in draft.claims:
+        fact, named = claim.body, claim.object_named
+        if not isinstance(fact, Fact) or named is None or named.type != PERSON or claim.subject_named or fact.negated:
+            continue
+        attribute = attribute_of(fact.predicate)
+        name = display_name(named.name)
+        if attribute is None or decision.view.entity(entity_key(name)) is not None:
+            continue
+        described = _described(decision, attribute)
+        if described is not None and not _holders(decision, attribute):
+            _call(decision, described, name)
 
 
 def _derived(draft: Draft, episode: str) -> Draft:
@@ -70,48 +87,23 @@ def _derived(draft: Draft, episode: str) -> Draft:
 
 
 def _addressed(decision: Decision, draft: Draft) -> Draft:
-    """The draft with the entities that it names in place of their names."""
-    body = draft.body
-    subject = _subject(decision, draft.about) if draft.about else ""
-    match body:
-        case Fact():
-            target = _object(decision, subject, body, draft.object_type)
-            body = replace(body, subject=subject, object_entity=target)
-        case Preference():
-            body = replace(body, subject=subject)
-    return replace(draft, body=body, about="", object_type="")
+    """The draft about whom the user has named since he spoke of "my wife"."""
+    named = draft.subject_named
+    if named is None or not is_description(named.name) or not isinstance(draft.body, Fact | Preference):
+        return draft
+    relation = attribute_of(relation_in(named.name))
+    if relation is None or relation.cardinality is not Cardinality.SINGLE:
+        return draft
+    holders = _holders(decision, relation)
+    if len(holders) != 1:
+        return draft
+    return replace(draft, subject_named=None, body=replace(draft.body, subject=holders[0]))
 
 
-def _subject(decision: Decision, name: str) -> str:
-    if is_description(name):
-        known = attribute_of(relation_in(name))
-        if known is not None and known.cardinality is Cardinality.SINGLE:
-            named = _holders(decision, "", known)
-            if len(named) == 1:
-                return named[0]
-    return _entity(decision, name, _PERSON)
-
-
-def _object(decision: Decision, owner: str, fact: Fact, kind: str) -> str:
-    """The entity that a fact leads to; empty for none. Once the user says who his wife is, what he told of "my wife"
-    is told of her."""
-    name = display_name(fact.object_text)
-    if not kind or not name or len(name) > MAX_NAME or fact.negated:
-        return ""
-    known = decision.view.entity(entity_key(name))
-    attribute = attribute_of(fact.predicate)
-    if known is None and attribute is not None and kind == _PERSON and not owner:
-        described = _described(decision, attribute)
-        if described is not None and not _holders(decision, "", attribute):
-            _call(decision, described, name)
-            return described.id
-    return known or _entity(decision, name, kind)
-
-
-def _holders(decision: Decision, owner: str, attribute: Attribute) -> list[str]:
-    """The entities that the owner's facts of that attribute lead to now."""
+def _holders(decision: Decision, attribute: Attribute) -> list[str]:
+    """The entities that the user's facts of that attribute lead to now."""
     found: dict[str, None] = {}
-    for memory_id in decision.view.in_slot(owner, attribute.key):
+    for memory_id in decision.view.in_slot("", attribute.key):
         memory = decision.view.memory(memory_id)
         if memory is None or memory.state not in _HOLDING or memory.valid_to is not None:
             continue
@@ -138,7 +130,7 @@ def _call(decision: Decision, memory: Memory, name: str) -> None:
     body = memory.body
     assert isinstance(body, Entity)
     aliases = tuple(dict.fromkeys((*body.aliases, body.display_name)))
-    named = replace(body, display_name=name, aliases=aliases)
+    named = replace(body, display_name=name[:MAX_NAME], aliases=aliases)
     changed = replace(
         memory,
         body=named,
@@ -147,39 +139,29 @@ def _call(decision: Decision, memory: Memory, name: str) -> None:
         digest=digest_of(named, memory.scope.agent),
     )
     reason = "it has a name now"
-    decision.record(MemoryRecorded(Change.UPDATED, changed, None, decision.request.actor, reason))
+    decision.record(MemoryRecorded(Change.UPDATED, changed, NO_VECTORS, decision.request.actor, reason))
 
 
-def _entity(decision: Decision, name: str, kind: str) -> str:
-    """The entity of that name, by its exact key; a new one when there is none."""
-    key = entity_key(name)
-    if not key:
-        return ""
-    if (known := decision.view.entity(key)) is not None:
-        return known
-    body = Entity(display_name(name)[:MAX_NAME], kind, discovered=True)
-    entity = Memory(
-        id=decision.new_id(),
-        scope=Scope(decision.partition.namespace, decision.partition.user),
-        body=body,
-        created_at=decision.now,
-        updated_at=decision.now,
-        digest=digest_of(body, ""),
-    )
-    decision.record(MemoryRecorded(Change.CREATED, entity, None, decision.request.actor, "named in a text"))
-    return entity.id
-
-
-def _read_already(decision: Decision, draft: Draft, slot: Slot, episode: str) -> bool:
+def _read_already(decision: Decision, draft: Draft, episode: str) -> bool:
     """Whether somebody else has filled the slot from the same text; of what has many values, with the same one."""
+    scope = Scope(decision.partition.namespace, decision.partition.user, draft.agent)
+    body = draft.body
+    if draft.subject_named is not None and isinstance(body, Fact | Preference):
+        known = decision.view.entity(entity_key(draft.subject_named.name))
+        if known is None:
+            return False
+        body = replace(body, subject=known)
+    slot = slot_of(Memory("", scope, body, decision.now, decision.now))
+    if slot is None:
+        return False
     reader = draft.source.extractor if draft.source is not None else ""
     for memory_id in decision.view.in_slot(slot.subject, slot.family):
         memory = decision.view.memory(memory_id)
-        if memory is None or slot_of(memory) != slot:
+        theirs = slot_of(memory) if memory is not None else None
+        if memory is None or theirs is None or same_slot(theirs, slot) < SAME:
             continue
-        if any(s.extractor not in ("", reader) and episode in s.derived_from for s in memory.provenance) and (
-            _has_one_value(draft) or _alike(_value(memory.body), _value(draft.body))
-        ):
+        others = any(s.extractor not in ("", reader) and episode in s.derived_from for s in memory.provenance)
+        if others and (_has_one_value(draft) or _alike(_value(decision, memory), _value_of(draft))):
             return True
     return False
 
@@ -189,8 +171,20 @@ def _has_one_value(draft: Draft) -> bool:
     return known is not None and known.cardinality is Cardinality.SINGLE
 
 
-def _value(body: object) -> str:
-    match body:
+def _value(decision: Decision, memory: Memory) -> str:
+    match memory.body:
+        case Fact(object_entity=entity) if entity and (found := decision.view.memory(entity)) is not None:
+            return normalise(found.body.display_name) if isinstance(found.body, Entity) else ""
+        case Fact(object_text=text):
+            return normalise(text)
+        case Preference(topic=topic, value=value):
+            return normalise(value or topic)
+        case _:
+            return ""
+
+
+def _value_of(draft: Draft) -> str:
+    match draft.body:
         case Fact(object_text=text):
             return normalise(text)
         case Preference(topic=topic, value=value):
@@ -201,36 +195,3 @@ def _value(body: object) -> str:
 
 def _alike(one: str, other: str) -> bool:
     return bool(one and other) and (one in other or other in one)
-
-
-def _said_already(decision: Decision, draft: Draft, slot: Slot) -> Memory | None:
-    """The memory of that slot that holds and says the same, in whatever words."""
-    for memory_id in decision.view.in_slot(slot.subject, slot.family):
-        memory = decision.view.memory(memory_id)
-        if memory is None or memory.state not in _HOLDING or memory.scope.agent != draft.agent:
-            continue
-        if memory.valid_to is not None or draft.valid_to is not None or slot_of(memory) != slot:
-            continue
-        if _says(memory.body) == _says(draft.body):
-            return memory
-    return None
-
-
-def _says(body: object) -> tuple[object, ...]:
-    match body:
-        case Fact():
-            return ("fact", body.negated, normalise(body.object_text), body.object_value, body.object_entity)
-        case Preference():
-            return (
-                "preference",
-                (body.polarity > 0) - (body.polarity < 0),
-                normalise(body.topic),
-                normalise(body.value),
-            )
-        case _:
-            return ()
-
-
-def _as_memory(decision: Decision, draft: Draft) -> Memory:
-    scope = Scope(decision.partition.namespace, decision.partition.user, draft.agent, draft.session)
-    return Memory("", scope, draft.body, decision.now, decision.now)

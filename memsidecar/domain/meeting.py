@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memsidecar.domain.conflicts.chain import covers
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.recall import Filter
@@ -19,17 +20,20 @@ def usual_states(wanted: Filter) -> frozenset[State]:
     return USUAL_STATES if wanted.valid_at is None else _STATES_OF_A_TIME
 
 
-def true_at(memory: Memory, time: int) -> bool:
-    """Whether a memory says that it was true in the world then; one that says nothing of times always was."""
-    starts, ends = memory.valid_from, memory.valid_to
-    return (starts is None or starts <= time) and (ends is None or time < ends)
+def state_seen(memory: Memory, now: int, known: int) -> State:
+    """The state that a question which is asked at `now` sees in a store that is read at `known`: what was superseded by
+    then is, even if the question was asked before; whether it has expired is a matter of the question's time."""
+    return memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
 
 
-def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
-    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`."""
+def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | None = None) -> bool:
+    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`.
+
+    `known` is when the store is read, default `now` (`state_seen`).
+    """
     own = memory.scope
     return (
-        memory.state_at(now) in (wanted.states or usual_states(wanted))
+        state_seen(memory, now, now if known is None else known) in (wanted.states or usual_states(wanted))
         and _is_of_kind(memory, wanted)
         and (not scope.agent or own.agent in ("", scope.agent))
         and (not scope.session or own.session == scope.session)
@@ -39,7 +43,7 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
         and _is_within(memory.said_at, wanted.min_said, wanted.max_said)
         and (wanted.min_importance is None or memory.importance >= wanted.min_importance)
         and (wanted.min_confidence is None or memory.confidence >= wanted.min_confidence)
-        and (wanted.valid_at is None or true_at(memory, wanted.valid_at))
+        and (wanted.valid_at is None or covers(memory, wanted.valid_at))
         and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
         and _is_about(memory, wanted.entities)
     )

@@ -195,7 +195,8 @@ class Memory:
     def state_at(self, now: int) -> State:
         """The state a reader sees at `now`: ACTIVE becomes EXPIRED once `expires_at` has passed, and what another
         memory will supersede is ACTIVE until then."""
-        if self.state is State.SUPERSEDED and self.superseded_at is not None and self.superseded_at > now:
-            return State.ACTIVE
-        expired = self.state is State.ACTIVE and self.expires_at is not None and self.expires_at <= now
-        return State.EXPIRED if expired else self.state
+        state = self.state
+        if state is State.SUPERSEDED and self.superseded_at is not None and self.superseded_at > now:
+            state = State.ACTIVE
+        expired = state is State.ACTIVE and self.expires_at is not None and self.expires_at <= now
+        return State.EXPIRED if expired else state

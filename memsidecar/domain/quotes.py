@@ -17,6 +17,8 @@ _SAME = str.maketrans(
     {**dict.fromkeys("‘’‚‛ʼ`´「」『』", "'"), **dict.fromkeys("“”„‟«»《》", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
 )
 _OUTER = " \"'.,;:!?-()[]。、"
+# A quote that has so many times the text's characters is none, however white space and accents are written.
+_LONGER = 4
 # Between the digits of a number or a time.
 _GOES_ON = re.compile(r"[.,:]\d")
 _WENT_ON = re.compile(r"\d[.,:]")
@@ -40,13 +42,13 @@ class QuotedText:
         else without the punctuation around it. None for a quote without a letter or digit.
         """
         quote = quote.strip()
-        if not any(map(str.isalnum, quote)):
+        if len(quote) > _LONGER * len(self.text) or not any(map(str.isalnum, quote)):
             return None
-        return (
-            self._nearest(self._exact(quote), near)
-            or self._nearest(self._alike(_folded(quote)[0]), near)
-            or self._nearest(self._alike(_folded(quote)[0].strip(_OUTER)), near)
-        )
+        found = self._nearest(self._exact(quote), near)
+        if found is None:
+            folded, _ = _folded(quote)
+            found = self._nearest(self._alike(folded), near) or self._nearest(self._alike(folded.strip(_OUTER)), near)
+        return found
 
     def sentence(self, span: Span, most: int) -> str:
         """The sentence or sentences that the span is in, on one line; the span alone if they are longer than `most`

@@ -1,13 +1,34 @@
-"""What a memory says something about: only memories of one slot can conflict."""
+"""What a memory says something about: only memories of one slot can conflict.
+
+A slot is read from what a fact holds, so it is the same for what rules found, what a model found and what a caller
+wrote, and after a replay.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memsidecar.domain import attributes
+from memsidecar.domain.attributes import Cardinality
+from memsidecar.domain.attributes import slot_of as attribute_slot
+from memsidecar.domain.deeds import Deed, deed_of, denies
 from memsidecar.domain.memory import Fact, Kind, Memory, Preference
+from memsidecar.domain.quantity_slots import Quantity, is_goal, quantity_of, same_quantity
+from memsidecar.domain.slot_words import Rarity, alike, stems_of, weight
 from memsidecar.domain.text import normalise
 
+QUANTITY = "quantity:"
+EXPERIENCE = "experience"
+PREFERENCE = "preference"
+
+SAME = 0.45
+"""From here on two slots are the same (`same_slot`)."""
+OPPOSED = 0.55
+"""From here on two statements contradict each other (`opposed`)."""
+BEARS = 0.5
+"""From here on a question is about a slot (`bears_on`)."""
+
+# Characters that are read of what a fact holds; a statement of the rules is shorter.
+_READ = 600
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -15,30 +36,98 @@ _NOTHING: frozenset[str] = frozenset()
 class Slot:
     """Whose (`subject`: an entity id, empty for the user) and what about.
 
-    `family` is what an index holds: an attribute's key, or what is common to attributes that nobody has listed.
-    `qualifier` tells slots of one family apart: stems of the words that say of what.
+    `family` is what an index holds: an attribute's key, `quantity:` with a unit or the stem of what is counted
+    (`quantity:%`, `quantity:commit`), `experience`, or what is common to attributes that nobody has listed. `qualifier`
+    tells slots of one family apart: stems of the words that say of what. `value` is the normalised value, `negated`
+    that it is not so; `quantity` and `deed` are what is compared of these two families.
     """
 
     subject: str
     family: str
     qualifier: frozenset[str] = _NOTHING
+    value: str = ""
+    negated: bool = False
+    quantity: Quantity | None = None
+    deed: Deed | None = None
 
 
 def slot_of(memory: Memory) -> Slot | None:
-    """The slot of a fact or a preference; None for what has none."""
+    """The slot of a fact or a preference; None for what has none. Reads a bounded part of long texts."""
     match memory.body:
-        case Fact(subject=subject, predicate=predicate) if predicate:
-            return _listed(subject, predicate) or Slot(subject, normalise(predicate))
+        case Fact(predicate=predicate) if predicate:
+            return _of_fact(memory.body)
         case Preference(subject=subject, topic=topic) if topic:
-            listed = _listed(subject, topic, Kind.PREFERENCE)
-            return listed or Slot(subject, "preference", frozenset((normalise(topic),)))
+            known = attribute_slot(topic)
+            if known is not None and known[0].kind is Kind.PREFERENCE:
+                qualifier = frozenset((known[1],)) if known[1] else _NOTHING
+                return Slot(subject, known[0].key, qualifier, normalise(memory.body.value[:_READ]))
+            return Slot(subject, PREFERENCE, frozenset((normalise(topic[:_READ]),)))
         case _:
             return None
 
 
-def _listed(subject: str, name: str, kind: Kind | None = None) -> Slot | None:
-    known = attributes.slot_of(name)
-    if known is None or (kind is not None and known[0].kind is not kind):
-        return None
-    attribute, of = known
-    return Slot(subject, attribute.key, frozenset((of,)) if of else _NOTHING)
+def _of_fact(fact: Fact) -> Slot:
+    predicate, text, statement = fact.predicate[:_READ], fact.object_text[:_READ], fact.statement[:_READ]
+    value = normalise(text or fact.object_entity or fact.object_value[:_READ])
+    if predicate == EXPERIENCE:
+        deed = deed_of(text, statement)
+        return Slot(fact.subject, EXPERIENCE, deed.named, value, fact.negated, deed=deed)
+    known = attribute_slot(predicate) if not is_goal(predicate) else None
+    # A name of the table with a number of things is no such attribute: "plans: 5". One with qualifiers has them in
+    # words of the text, which quantities compare by what they mean.
+    quantity = None
+    if known is None or known[0].qualified or known[0].cardinality is Cardinality.MULTI:
+        words = f"{known[1]} {known[0].key}" if known is not None and ":" in predicate else predicate
+        quantity = quantity_of(words, text, statement)
+    if quantity is not None:
+        return Slot(fact.subject, QUANTITY + quantity.unit, quantity.named, value, fact.negated, quantity=quantity)
+    if known is not None:
+        qualifier = frozenset((known[1],)) if known[1] else _NOTHING
+        return Slot(fact.subject, known[0].key, qualifier, value, fact.negated)
+    return Slot(fact.subject, normalise(predicate), _NOTHING, value, fact.negated)
+
+
+def same_slot(
+    a: Slot, b: Slot, *, changed: bool = False, similarity: float | None = None, rarity: Rarity = alike
+) -> float:
+    """How sure it is that the two are about the same thing, 0 to 1; compare with `SAME`. `a` is the older one.
+
+    `changed` says that the words of `b` tell that something is otherwise now (`Manner.CHANGED`, CORRECTED); without it,
+    a quantity must be of nothing that `a` does not name. `similarity` is the cosine of the two statements, where there
+    is one; it moves what the words leave open. `rarity` weighs stems by how often they come.
+    """
+    if a.subject != b.subject or a.family != b.family:
+        return 0.0
+    if a.quantity is not None and b.quantity is not None:
+        return same_quantity(a.quantity, b.quantity, changed, similarity, rarity)
+    return 1.0 if a.qualifier == b.qualifier else 0.0
+
+
+def same_value(a: Slot, b: Slot) -> bool:
+    """Whether both state the same value: "1,200 calls" and "1200", "0.25 s" and "250ms"."""
+    if a.quantity is not None and b.quantity is not None:
+        return a.quantity.amount.equals(b.quantity.amount)
+    return a.value == b.value
+
+
+def opposed(a: Slot, b: Slot, *, rarity: Rarity = alike) -> float:
+    """How sure it is that one denies what the other affirms, 0 to 1; compare with `OPPOSED`. In either order.
+
+    Of experiences, whether what was done is what was never done; else, whether it is the same value of the same slot.
+    """
+    if a.negated == b.negated or a.subject != b.subject or a.family != b.family:
+        return 0.0
+    if a.deed is not None and b.deed is not None:
+        never, done = (a.deed, b.deed) if a.negated else (b.deed, a.deed)
+        return denies(never, done, rarity)
+    return same_slot(a, b, rarity=rarity) if same_value(a, b) else 0.0
+
+
+def bears_on(slot: Slot, question: frozenset[str], *, rarity: Rarity = alike) -> float:
+    """How much a question (its stems, `tokens`) is about a slot, 0 to 1; compare with `BEARS`.
+
+    A turn says several things. That one of them is out of date matters to the questions about that one only.
+    """
+    named = slot.qualifier or stems_of(slot.family)
+    whole = weight(named, rarity)
+    return weight(named & question, rarity) / whole if whole else 0.0

@@ -10,7 +10,10 @@ from memsidecar.domain.claims import Claim
 from memsidecar.domain.conflict import Source
 from memsidecar.domain.draft import Draft
 from memsidecar.domain.memory import Body, Fact, Kind, Preference, Provenance
+from memsidecar.domain.mentions import MAX_NAME, Mention
+from memsidecar.domain.text import display_name, entity_key
 
+PERSON = "person"
 RULES = "rules"
 """`Provenance.extractor` of what was read by rules."""
 # What was done, or never: it is of use only together with its opposite, so both pass the gate.
@@ -39,7 +42,7 @@ def importance_of(claim: Claim) -> float:
 
 
 def structured(claim: Claim, saying: Saying, valid_from: int | None, valid_to: int | None) -> Draft:
-    """The draft of a claim. Whose it is, is a name (`Draft.about`) until it is stored."""
+    """The draft of a claim. Whose it is, is a name until it is stored."""
     draft = saying.draft
     speaker = draft.body.speaker if hasattr(draft.body, "speaker") else ""
     source = draft.source or Provenance(session=draft.session, agent=draft.agent)
@@ -60,9 +63,17 @@ def structured(claim: Claim, saying: Saying, valid_from: int | None, valid_to: i
         policy=draft.policy,
         manner=claim.manner,
         said_by=_source(claim, saying, draft.said_by),
-        about=_about(claim.subject, saying.voice),
-        object_type=claim.entity_type,
+        subject_named=Mention(about, PERSON) if (about := _about(claim.subject, saying.voice)) else None,
+        object_named=_named(claim),
     )
+
+
+def _named(claim: Claim) -> Mention | None:
+    """Whom or what a fact's value names. What is denied makes no entity."""
+    name = display_name(claim.value)
+    if claim.kind is not Kind.FACT or not claim.entity_type or claim.negated or not 0 < len(name) <= MAX_NAME:
+        return None
+    return Mention(name, claim.entity_type) if entity_key(name) else None
 
 
 def body_of(claim: Claim) -> Body:

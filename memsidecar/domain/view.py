@@ -112,6 +112,9 @@ class Overlay:
         self._vectors: dict[str, bool] = {}
         self._feedback: dict[str, Feedback] = {}
         self._conflicts: dict[str, Conflict] = {}
+        # Who may be in a slot, and in which conflicts a memory may take part.
+        self._slots: dict[tuple[str, str], dict[str, None]] = {}
+        self._parts: dict[str, dict[str, None]] = {}
 
     def add(self, event: Event) -> None:
         """See what this event will do."""
@@ -129,6 +132,8 @@ class Overlay:
             self._feedback[delta.subject] = delta.feedback
         if delta.conflict is not None:
             self._conflicts[delta.subject] = delta.conflict
+            for memory_id in delta.conflict.memories:
+                self._parts.setdefault(memory_id, {})[delta.subject] = None
 
     def _put(self, memory: Memory) -> None:
         known = self.memory(memory.id)
@@ -138,6 +143,8 @@ class Overlay:
         if known is None and isinstance(memory.body, Episode) and memory.scope.session:
             self._episodes.setdefault(memory.scope.session, []).append(memory.id)
         self._memories[memory.id] = memory
+        if (slot := slot_of(memory)) is not None:
+            self._slots.setdefault((slot.subject, slot.family), {})[memory.id] = None
         if memory.digest:
             self._digests.setdefault(memory.digest, {})[memory.id] = None
         if isinstance(memory.body, Entity):
@@ -195,7 +202,8 @@ class Overlay:
 
     def in_slot(self, subject: str, family: str) -> Iterable[str]:
         found = [i for i in self._under.in_slot(subject, family) if i not in self._memories]
-        for memory_id, memory in self._memories.items():
+        for memory_id in self._slots.get((subject, family), ()):
+            memory = self._memories.get(memory_id)
             slot = slot_of(memory) if memory is not None else None
             if slot is not None and (slot.subject, slot.family) == (subject, family):
                 found.append(memory_id)
@@ -206,7 +214,8 @@ class Overlay:
 
     def conflicts_of(self, memory_id: str) -> Iterable[str]:
         found = [i for i in self._under.conflicts_of(memory_id) if i not in self._conflicts]
-        return [*found, *(i for i, conflict in self._conflicts.items() if memory_id in conflict.memories)]
+        own = (i for i in self._parts.get(memory_id, ()) if memory_id in self._conflicts[i].memories)
+        return [*found, *own]
 
     def _live(self, memory_id: str) -> Memory | None:
         memory = self._memories.get(memory_id)

@@ -22,6 +22,7 @@ from memsidecar.server.methods import handlers
 from memsidecar.server.servicers.generation import GenerationServicer, GenerationSettings
 from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.ingest import Ingest
+from memsidecar.server.servicers.job import JobServicer
 from memsidecar.server.servicers.knowledge import KnowledgeServicer
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
@@ -46,6 +47,7 @@ from memsidecar.services.watch import Watch
 from memsidecar.v1 import (
     generation_service_pb2,
     info_service_pb2,
+    job_service_pb2,
     knowledge_service_pb2,
     memory_service_pb2,
     recall_service_pb2,
@@ -67,10 +69,11 @@ _GENERATIONS_SHARE: Final = 0.8
 _MEMORY = memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"]
 _RECALL = recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"]
 _KNOWLEDGE = knowledge_service_pb2.DESCRIPTOR.services_by_name["KnowledgeService"]
+_JOB = job_service_pb2.DESCRIPTOR.services_by_name["JobService"]
 _GENERATION = generation_service_pb2.DESCRIPTOR.services_by_name["GenerationService"]
 _SESSION = session_service_pb2.DESCRIPTOR.services_by_name["SessionService"]
 _INFO = info_service_pb2.DESCRIPTOR.services_by_name["InfoService"]
-_API: Final = (_MEMORY, _KNOWLEDGE, _RECALL, _GENERATION, _SESSION, _INFO)
+_API: Final = (_MEMORY, _KNOWLEDGE, _JOB, _RECALL, _GENERATION, _SESSION, _INFO)
 
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", limits.MAX_MESSAGE_BYTES),
@@ -225,6 +228,7 @@ class Server:
             namespace,
             services.now,
         )
+        jobs = JobServicer(services.jobs, services.usage_of, namespace, services.now)
         recall = RecallServicer(
             services.recall,
             services.build_context,
@@ -249,6 +253,7 @@ class Server:
             (
                 handlers(_MEMORY, memory, calls),
                 handlers(_KNOWLEDGE, knowledge, calls),
+                handlers(_JOB, jobs, calls),
                 handlers(_RECALL, recall, calls),
                 handlers(_GENERATION, generations, calls),
                 handlers(_SESSION, sessions, calls),

@@ -11,6 +11,7 @@ from memsidecar.domain import limits
 from memsidecar.domain.diversity import enough, fold, fold_key, vary
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.recall import Hit
+from memsidecar.services.linking import Linking, Placed, standings_of
 from memsidecar.services.search import Candidate, Search
 
 # Candidates looked at beyond those that are wanted: near duplicates take places, and variety needs something to choose.
@@ -63,17 +64,23 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
     if wanted.diversity > 0:
         groups = _varied(searches, ranked, groups, depth + 1, wanted)
     best = ranked[0].score
-    page = groups[wanted.skip : depth]
+    placed = Linking(searches, ranked, groups).first(depth + 1)
+    page = placed[wanted.skip : depth]
     if wanted.breadth is not None:
-        page = page[: enough([ranked[group[0]].score for group in page], wanted.breadth, wanted.most)]
-    hits = [_hit(searches, ranked, group, best) for group in page]
-    more = wanted.breadth is None and len(groups) > depth and depth < limits.MAX_DEPTH_OF_PAGES
+        page = page[: enough([one.score for one in page], wanted.breadth, wanted.most)]
+    hits = [_hit(searches, ranked, one, best) for one in page]
+    more = wanted.breadth is None and len(placed) > depth and depth < limits.MAX_DEPTH_OF_PAGES
     return Page(hits, more, ranked[0].place, starved)
 
 
 def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:
-    """Places in `ranked`, near duplicates together. Equal numbers hardly ever belong to different texts: then they
-    stay apart."""
+    """Places in `ranked`, near duplicates together, and what was read from a memory with it. Equal numbers hardly ever
+    belong to different texts: then they stay apart."""
+    groups = _alike(searches, ranked)
+    return _with_sources(searches, ranked, groups) if any(one.derived for one in ranked) else groups
+
+
+def _alike(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:
     numbers = [candidate.fold for candidate in ranked]
     if len(set(numbers)) == len(numbers):
         return [[place] for place in range(len(ranked))]
@@ -90,6 +97,27 @@ def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[lis
     return sorted(groups)
 
 
+def _with_sources(searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]]) -> list[list[int]]:
+    """One hit for one statement: a fact joins the best of the memories that it was read from, which comes first, where
+    the better of the two stands."""
+    group_of = {
+        (ranked[place].place, searches[ranked[place].place].row(ranked[place].number)): group
+        for group in groups
+        for place in group
+    }
+    joined: list[list[int]] = []
+    for group in groups:
+        one = ranked[group[0]]
+        rows = searches[one.place].source_rows(one.number) if one.derived else ()
+        sources = [group_of[one.place, row] for row in rows if (one.place, row) in group_of]
+        source = min(sources, key=min, default=None)
+        if source is None or source is group:
+            joined.append(group)
+        else:
+            source += group
+    return sorted(joined, key=min)
+
+
 def _new(groups: Sequence[list[int]], ranked: Sequence[Candidate], had: Sequence[frozenset[int]]) -> list[list[int]]:
     """Those of which whoever asks has nothing."""
     return [group for group in groups if not any(ranked[each].number in had[ranked[each].place] for each in group)]
@@ -100,19 +128,28 @@ def _varied(
 ) -> list[list[int]]:
     """The first `_VARIED` by variety, the others after them as they are."""
     # Each page chooses from as many more, so that the pages before it stay as they were.
-    opens = np.array([group[0] // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
+    opens = np.array([min(group) // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
     pool = groups[: int(np.searchsorted(opens, _VARIED, side="right"))]
     firsts = [ranked[group[0]] for group in pool]
-    scores = np.array([one.score for one in firsts], dtype=np.float32)
+    scores = np.array([ranked[min(group)].score for group in pool], dtype=np.float32)
     vectors: Matrix = np.stack([searches[one.place].vector(one.number) for one in firsts])
     chosen = vary(scores, vectors, min(count, _VARIED), wanted.diversity, opens[: len(pool)]).tolist()
     taken = set(chosen)
     return [groups[place] for place in (*chosen, *(p for p in range(len(groups)) if p not in taken))]
 
 
-def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], group: Sequence[int], best: float) -> Hit:
-    first = ranked[group[0]]
-    hit = searches[first.place].hit(first.number, best)
+def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed, best: float) -> Hit:
+    search = searches[placed.place]
+    if placed.brought is not None:
+        return replace(search.brought(placed.brought, placed.score, best), counterpart_of=placed.counterpart_of)
+    group = placed.group
+    hit = search.hit(ranked[group[0]].number, best, placed.score)
+    if search.links:
+        hit = replace(
+            hit,
+            standings=standings_of(searches, (ranked[place] for place in group)),
+            counterpart_of=placed.counterpart_of,
+        )
     if len(group) == 1:
         return hit
     others = (ranked[place] for place in group[1:])

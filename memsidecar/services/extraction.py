@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.claims import Claim
+from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ModelUnavailable
@@ -51,9 +52,10 @@ class Extract:
         backlog: EmbeddingBacklog,
         learning: Learning,
         extractor: Extractor,
+        rules: RuleChoice = DEFAULT_RULE_CHOICE,
     ) -> None:
         self._residency, self._preparing, self._backlog = residency, preparing, backlog
-        self._learning, self._extractor = learning, extractor
+        self._learning, self._extractor, self._rules = learning, extractor, rules
 
     async def __call__(self, partition: Partition, items: Sequence[DueItem]) -> None:
         """Ask about items of one partition, in their order, and settle each of them with what came of it, in one
@@ -72,6 +74,8 @@ class Extract:
             for each, answer in zip(live, answers, strict=True)
         }
 
+        rules = self._rules.of(partition.namespace)
+
         def command(decision: Decision) -> Iterator[Pause | None]:
             for each in asked:
                 if each.item.position not in found:
@@ -84,7 +88,7 @@ class Extract:
                     decision.jobs.append(ItemSettled(each.item.position, ItemState.DONE, GONE))
                     continue
                 told: list[Outcome | Declined] = []
-                for outcome in learn(decision, memory, claims):
+                for outcome in learn(decision, memory, claims, rules):
                     told.append(outcome)
                     yield PAUSE
                 decision.jobs.append(_settled(each.item, answer, (*told, *declined)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Declined, Outcome, Request
@@ -62,7 +62,7 @@ class Jobs:
         self.changed(partition, job_id)
         return await self.get(partition, job_id)
 
-    async def watch(self, partition: Partition, job_id: str) -> AsyncIterator[Job]:
+    async def watch(self, partition: Partition, job_id: str) -> AsyncGenerator[Job, None]:
         """The job now and whenever it changes; the last one is final. Raises NotFound, also when it is forgotten."""
         changed = asyncio.Event()
         watching = self._watched.setdefault((partition, job_id), [])

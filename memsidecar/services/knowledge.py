@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 
 from memsidecar.domain import limits
 from memsidecar.domain.conflict import Conflict, ConflictState
-from memsidecar.domain.conflicts.resolving import Choice, Replace, resolve, undo
+from memsidecar.domain.conflicts.resolving import Choice, Replace, resolve
 from memsidecar.domain.conflicts.shown import Shown, shown
+from memsidecar.domain.conflicts.undoing import undo
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Outcome, Request
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition, Scope, resource_name
+from memsidecar.domain.view import IDENTITY
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.preparing import Preparing
 from memsidecar.services.recorded import Result
@@ -61,6 +63,9 @@ class Knowledge:
             conflict = conflicts[place]
             if conflict.state not in (states or _OPEN) or (memory_id and memory_id not in conflict.memories):
                 continue
+            if conflict.attribute == IDENTITY:
+                # The record of a merge of entities is no conflict of memories.
+                continue
             if len(found) == limit or chars > limits.MAX_PAGE_BYTES:
                 return ConflictPage(tuple(found), place + 1)
             resident = await self._residency.view(scope.partition)
@@ -75,7 +80,7 @@ class Knowledge:
         """Raises NotFound."""
         resident = await self._residency.view(partition)
         conflict = resident.conflict(conflict_id)
-        if conflict is None:
+        if conflict is None or conflict.attribute == IDENTITY:
             raise NotFound(resource_name(partition, "conflicts", conflict_id))
         return shown(resident, conflict)
 
@@ -87,7 +92,7 @@ class Knowledge:
         terms = None
         if isinstance(choice, Replace):
             (found,) = await self._preparing([choice.draft], embed=True)
-            choice = replace(choice, found=found.mentions, vectors=found.vectors, digest=found.digest)
+            choice = replace(choice, found=found.mentions, vectors=found.vectors)
             terms = {found.text: found.terms}
 
         def command(decision: Decision) -> Iterable[Result]:

@@ -25,6 +25,7 @@ Worth = Callable[[str], bool]
 
 # A statement without its subject, "lives in Rome", is read as said of somebody.
 _SOMEBODY = "Sam"
+_INTRODUCED = f"My friend {_SOMEBODY} "
 _SUBJECTS = ("the user ", "user ", "he ", "she ", "they ")
 _CHINESE_SUBJECTS = ("用户", "他", "她")
 
@@ -112,7 +113,7 @@ class Learning:
         """Only when the sentence states one thing: a fact has one slot."""
         statement = " ".join(fact.statement.split())
         for text in _readings(statement):
-            claims = rules(text)
+            claims = [c for c in rules(text) if c.value != _SOMEBODY]
             if len(claims) == 1 and claims[0].kind is Kind.FACT and claims[0].subject in ("", _SOMEBODY):
                 (claim,) = claims
                 return replace(draft, body=filled(fact, claim), manner=claim.manner)
@@ -144,8 +145,8 @@ def _readings(statement: str) -> Sequence[str]:
     lowered = statement.casefold()
     for subject in _SUBJECTS:
         if lowered.startswith(subject):
-            return (f"{_SOMEBODY} {statement[len(subject) :]}",)
+            return (f"{_INTRODUCED}{statement[len(subject) :]}",)
     if not statement.isascii():
         return (statement, f"我{statement}")
     first = statement.partition(" ")[0]
-    return (statement, f"{_SOMEBODY} {statement}") if first.islower() else (statement,)
+    return (statement, f"{_INTRODUCED}{statement}") if first.islower() else (statement,)

@@ -12,13 +12,15 @@ import numpy as np
 
 from memsidecar.domain import decide, limits, removal
 from memsidecar.domain.as_of import NOW, AsOf
+from memsidecar.domain.conflict import Policy
+from memsidecar.domain.conflicts.chain import true_at
+from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
 from memsidecar.domain.events import Entry, FeedbackGiven, VectorsRecorded
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_MEMORY_ID_CHARS
-from memsidecar.domain.meeting import true_at
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Partition, Scope, resource_name
@@ -65,19 +67,22 @@ class Memories:
         space: Space,
         backlog: EmbeddingBacklog,
         moments: Moments,
+        rules: RuleChoice = DEFAULT_RULE_CHOICE,
     ) -> None:
-        self._residency, self._ledger, self._moments = residency, ledger, moments
+        self._residency, self._ledger, self._moments, self._rules = residency, ledger, moments, rules
         self._preparing, self._space, self._backlog = preparing, space, backlog
 
     async def create(self, partition: Partition, draft: Draft, memory_id: str, request: Request) -> Written:
-        """Store exactly the memory given. Raises AlreadyExists, InvalidField, DimensionMismatch."""
+        """Store exactly the memory given; what it contradicts is superseded or disputed, as the draft's policy or the
+        rules say. Raises AlreadyExists, InvalidField, DimensionMismatch, ConflictRejected."""
         if memory_id and not _MEMORY_ID.fullmatch(memory_id):
             raise InvalidField("memory_id", f"must be 1 to {MAX_MEMORY_ID_CHARS} of a-z, A-Z, 0-9, '.', '_', '~', '-'")
         (found,) = await self._preparing([draft], embed=True)
 
         def command(decision: Decision) -> list[Outcome]:
             chosen = memory_id or decision.new_id()
-            memory = decide.create(decision, draft, found.mentions, found.vectors, chosen, found.digest)
+            rules = self._rules.of(partition.namespace)
+            memory = decide.create(decision, draft, found.mentions, found.vectors, chosen, found.digest, rules)
             return [Outcome(Action.CREATED, memory, "created")]
 
         return self._written(
@@ -157,18 +162,28 @@ class Memories:
         births: Any = resident.columns["birth"]
         return int(births[row])
 
-    async def update(self, partition: Partition, memory_id: str, patch: Patch, request: Request) -> Written:
-        """Change fields and record a revision. Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch."""
+    async def update(
+        self, partition: Partition, memory_id: str, patch: Patch, request: Request, policy: Policy | None = None
+    ) -> Written:
+        """Change fields and record a revision; `policy` is for what it contradicts from then on, None the rules'.
+
+        Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch, ConflictRejected."""
         given = self._space.check(patch.vectors) if patch.vectors is not None else None
         while True:
             known = (await self._residency.view(partition)).memory(memory_id)
             try:
-                return await self._update(partition, memory_id, replace(patch, vectors=given), known, request)
+                return await self._update(partition, memory_id, replace(patch, vectors=given), known, request, policy)
             except _ChangedMeanwhile:
                 continue  # somebody else's change came first; prepare for the text that it left
 
     async def _update(
-        self, partition: Partition, memory_id: str, patch: Patch, known: Memory | None, request: Request
+        self,
+        partition: Partition,
+        memory_id: str,
+        patch: Patch,
+        known: Memory | None,
+        request: Request,
+        policy: Policy | None,
     ) -> Written:
         """`update` of the body that is known. Raises _ChangedMeanwhile when it is another one by now."""
         found: Prepared | None = None
@@ -183,7 +198,8 @@ class Memories:
             if known is not None and current is not None and current.body != known.body:
                 raise _ChangedMeanwhile
             names, digest = (None, None) if found is None else (found.mentions, found.digest)
-            memory = decide.update(decision, memory_id, patch, names, digest)
+            rules = self._rules.of(partition.namespace)
+            memory = decide.update(decision, memory_id, patch, names, digest, rules, policy)
             return [Outcome(Action.CREATED, memory, "updated")]
 
         terms = {found.text: found.terms} if found is not None else None

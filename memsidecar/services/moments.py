@@ -13,10 +13,12 @@ from memsidecar.services.resident import Resident
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A partition at a time, until the caller next awaits. `now` is that time: what has expired by then has expired."""
+    """A partition at a time, until the caller next awaits. `now` is that time: what has expired by then has expired.
+    One that is `past` never changes."""
 
     resident: Resident
     now: int
+    past: bool = False
 
 
 class Moments:
@@ -31,4 +33,4 @@ class Moments:
         now = self._clock.now()
         if known_at is None or known_at >= now:
             return Moment(await self._residency.view(partition), now)
-        return Moment(await self._past.view(partition, known_at, now), known_at)
+        return Moment(await self._past.view(partition, known_at, now), known_at, past=True)

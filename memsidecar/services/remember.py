@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from memsidecar.domain.claims import Span
+from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ConflictRejected, InvalidField, NotFound, SidecarError
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.job import ItemDue
-from memsidecar.domain.learned import ClaimFound, learn
+from memsidecar.domain.learned import ClaimFound, as_known, learn, name_described
 from memsidecar.domain.memory import Episode
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -63,9 +64,10 @@ class Remember:
         backlog: EmbeddingBacklog,
         learning: Learning | None = None,
         unfinished: Callable[[Partition, str], Awaitable[bool]] | None = None,
+        rules: RuleChoice = DEFAULT_RULE_CHOICE,
     ) -> None:
         self._residency, self._preparing, self._backlog = residency, preparing, backlog
-        self._learning, self._unfinished = learning, unfinished
+        self._learning, self._unfinished, self._rules = learning, unfinished, rules
 
     async def __call__(
         self,
@@ -88,18 +90,20 @@ class Remember:
             drafts = await self._learning(drafts, scope)
         prepared, claims, terms = await self._prepared(drafts, wait)
         job = job or job_of(scope.partition, request)
+        rules = self._rules.of(scope.namespace)
 
         def command(decision: Decision) -> Iterator[Outcome | SidecarError | Pause]:
             for draft, found, learned in zip(drafts, prepared, claims, strict=True):
                 try:
-                    told = replace(draft, claims=(), declined=())
-                    outcome = remember(decision, told, found.mentions, found.vectors, found.digest)
+                    name_described(decision, draft)
+                    told, digest = as_known(decision, replace(draft, claims=(), declined=()), found.digest)
+                    outcome = remember(decision, told, found.mentions, found.vectors, digest, rules)
                 except (InvalidField, ConflictRejected) as error:
                     yield error
                     continue
                 if learned or draft.declined:
                     extracted: list[Outcome | Declined] = []
-                    for each in learn(decision, outcome.memory, learned):
+                    for each in learn(decision, outcome.memory, learned, rules):
                         extracted.append(each)
                         yield PAUSE
                     outcome = replace(outcome, extracted=(*extracted, *draft.declined))

@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memsidecar.domain.confidence import grounds, hit_confidence
+from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
+from memsidecar.domain.meeting import meets, state_seen
 from memsidecar.domain.memory import Entity, Memory
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
-from memsidecar.domain.recall import Hit, Question, Tier, TierReport
+from memsidecar.domain.reading import sources_of
+from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.traits import Trait
 from memsidecar.services.associations import Associations
@@ -23,6 +26,7 @@ from memsidecar.services.resident import Resident
 from memsidecar.services.resident.filtering import matching
 from memsidecar.services.signals import gather, with_neighbours
 from memsidecar.services.sources import SOURCES, Ask, Found, RowNumbers, Source, ask_all
+from memsidecar.services.statements import Statements
 
 # Candidates that each source brings for every hit asked for, and at least this many: the sum may lift a row that is
 # second in both sources over the first of either.
@@ -39,18 +43,21 @@ FRESH = 0.05
 # Candidates read without a break: about a millisecond.
 READ_AT_ONCE = 40
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
+# The component of a score that a memory has for what it states, supersedes or contradicts.
+LINKED = "linked"
 
 
 class Candidate(NamedTuple):
     """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
     candidate in its search, `place` that of its search among those of the question; `fold` is equal for candidates that
-    may say the same."""
+    may say the same. `derived` was read from another memory."""
 
     behind: float
     place: int
     birth: int
     number: int
     fold: int
+    derived: bool = False
 
     @property
     def score(self) -> float:
@@ -67,8 +74,12 @@ class Search:
         now: int,
         monotonic: Callable[[], float],
         sources: Sequence[Source] = SOURCES,
+        known: int | None = None,
     ) -> None:
+        """`known` is when the partition is read, default `now`, when the question is asked."""
         self._resident, self._question, self._analysis = resident, question, analysis
+        self._known = now if known is None else known
+        self._statements = Statements(resident, now, self._known)
         self._profile, self._now, self._monotonic, self._sources = profile, now, monotonic, sources
         # How each source did; one that had nothing to look for is not in it.
         self.reports: dict[Tier, TierReport] = {}
@@ -92,7 +103,7 @@ class Search:
     def look(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None, wider: int = 1) -> None:
         """The first half of `run`: candidates. Nothing may be written to the partition before the second."""
         resident, question, analysis = self._resident, self._question, self._analysis
-        mask = matching(resident, question.scope, question.filter, self._now)
+        mask = matching(resident, question.scope, question.filter, self._now, self._known)
         known = (e for e in question.entities if e in resident.lookup.rows)
         self._entities = tuple(dict.fromkeys((*known, *analysis.entities)))
         alone = not analysis.terms and not self._entities
@@ -136,9 +147,28 @@ class Search:
         births: Any = self._resident.columns["birth"][self._rows]
         chosen = order(scores, births, limit)
         lowest = self._question.min_score
-        folds = self._resident.columns["fold"][self._rows[chosen]]
-        found = zip(scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), folds.tolist(), strict=True)
-        return [Candidate(-score, place, birth, index, fold) for score, birth, index, fold in found if score >= lowest]
+        columns, rows = self._resident.columns, self._rows[chosen]
+        found = zip(
+            scores[chosen].tolist(),
+            births[chosen].tolist(),
+            chosen.tolist(),
+            columns["fold"][rows].tolist(),
+            columns["derived"][rows].tolist(),
+            strict=True,
+        )
+        return [
+            Candidate(-score, place, birth, index, fold, derived)
+            for score, birth, index, fold, derived in found
+            if score >= lowest
+        ]
+
+    def row(self, candidate: int) -> int:
+        return int(self._rows[candidate])
+
+    def source_rows(self, candidate: int) -> list[int]:
+        """Rows of the memories that a candidate was read from."""
+        known = self._resident.lookup.rows
+        return [known[source] for source in sources_of(self.memory(candidate)) if source in known]
 
     def had(self) -> frozenset[int]:
         """The candidates that whoever asks has already."""
@@ -150,12 +180,52 @@ class Search:
         rows = [row for partition, i in without if partition.user == user and (row := known.get(i)) is not None]
         return frozenset(np.flatnonzero(np.isin(self._rows, rows)).tolist())
 
-    def hit(self, candidate: int, best: float) -> Hit:
-        """A candidate as a hit; `best` is the best score of the answer."""
+    @property
+    def links(self) -> bool:
+        """Whether there may be memories here that supersede or contradict others."""
+        return self._statements.possible
+
+    def standings(self, candidate: int) -> tuple[HitStanding, ...]:
+        return self._statements.standings(self.memory(candidate))
+
+    def wanted(self, memory_id: str) -> Memory | None:
+        """A memory that was not looked for, if the question allows it as a hit."""
+        question, memory = self._question, self._statements.memory(memory_id)
+        if memory is None or not meets(memory, question.scope, question.filter, self._now, self._known):
+            return None
+        return None if (self._resident.partition, memory_id) in question.without else memory
+
+    def bears(self, standing: HitStanding) -> bool:
+        """Whether what supersedes a statement answers the question better than that: not when it asks for a time at
+        which the newer one was not true."""
+        newer = self._statements.memory(standing.superseded_by) if standing.superseded_by else None
+        at = self._question.filter.valid_at
+        return newer is not None and (at is None or true_at(newer, at))
+
+    def brought(self, memory: Memory, score: float, best: float) -> Hit:
+        """A memory that was not looked for, as a hit beside one with that score."""
+        state = state_seen(memory, self._now, self._known)
+        row = self._resident.lookup.rows[memory.id]
+        suspicious = bool(int(self._resident.columns["traits"][row]) & _SUSPICIOUS)
+        return Hit(
+            self._resident.partition,
+            memory if state is memory.state else replace(memory, state=state),
+            score,
+            Tier.GRAPH,
+            (Component(LINKED, score, 1.0, score),) if self._question.explain else (),
+            confidence=hit_confidence(score, best),
+            suspicious=suspicious,
+            standings=self._statements.standings(memory),
+        )
+
+    def hit(self, candidate: int, best: float, at_least: float = 0.0) -> Hit:
+        """A candidate as a hit; `best` is the best score of the answer. With less than `at_least` it stands beside a
+        hit that has as much, for the sake of which it was moved there."""
         if self._scored is None:
             raise IndexError(candidate)
         memory, tier, suspicious = self._read.get(candidate) or self._reading(candidate, self._scored)
-        score = float(self._scored.scores[candidate])
+        own = float(self._scored.scores[candidate])
+        score = max(own, at_least)
         hit = Hit(
             self._resident.partition,
             memory,
@@ -166,12 +236,15 @@ class Search:
         )
         if not self._question.explain:
             return hit
-        return replace(hit, components=self._scored.explain(candidate), path=self._path(memory))
+        components = self._scored.explain(candidate)
+        if score > own:
+            components = (*components, Component(LINKED, score - own, 1.0, score - own))
+        return replace(hit, components=components, path=self._path(memory))
 
     def _reading(self, candidate: int, scored: Scored) -> tuple[Memory, Tier, bool]:
         """The memory with its state of now, the tier that found it, and whether it is suspicious."""
         memory = self.memory(candidate)
-        state = memory.state_at(self._now)
+        state = state_seen(memory, self._now, self._known)
         suspicious = bool(int(self._resident.columns["traits"][self._rows[candidate]]) & _SUSPICIOUS)
         return (
             memory if state is memory.state else replace(memory, state=state),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from memsidecar.domain.draft import Draft, Outcome, Request
 from memsidecar.domain.errors import SidecarError
-from memsidecar.domain.memory import Episode, Provenance
+from memsidecar.domain.memory import Episode, Provenance, State
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.session import Message, Role, Session
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.services.remember import Remember, Stages, Wait, job_of
+from memsidecar.services.residency import Residency
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.turn import Turn
 
 _IDS = uuid.UUID("8f3d1b52-5a3f-4d0e-9b59-6f8f1a7c3e21")
 # Messages that are remembered in one transaction.
@@ -37,8 +39,10 @@ class Ended:
 
 
 class EndSession:
-    def __init__(self, sessions: Sessions, remember: Remember) -> None:
-        self._sessions, self._remember = sessions, remember
+    """Without `residency`, what was kept as a part of an exchange is kept by itself, too."""
+
+    def __init__(self, sessions: Sessions, remember: Remember, residency: Residency | None = None) -> None:
+        self._sessions, self._remember, self._residency = sessions, remember, residency
 
     async def __call__(self, key: SessionKey, remember: bool, request: Request) -> Ended:
         """Close a session; with `remember`, hand over its messages, those of the user to be read.
@@ -53,6 +57,7 @@ class EndSession:
         origin = str(uuid.uuid5(_IDS, f"{key.partition.name} {key.session_id} {session.created_at}"))
         job = job_of(key.partition, Request(origin))
         wait = Wait.SEARCHABLE if session.message_count <= EMBEDDED_AT_ONCE else Wait.DURABLE
+        known = await self._known(key)
         outcomes: list[Outcome | SidecarError] = []
         stages, revision, after = Stages(), None, 0
         while messages := await self._sessions.messages(key, after, CHUNK):
@@ -61,7 +66,8 @@ class EndSession:
             border = (messages[0].seq - 1) // CHUNK * CHUNK + CHUNK
             messages = [message for message in messages if message.seq <= border]
             after = messages[-1].seq
-            drafts = [draft for message in messages if (draft := _draft(scope, message)) is not None]
+            told = (message for message in messages if not _is_part(message, known))
+            drafts = [draft for message in told if (draft := _draft(scope, message)) is not None]
             if not drafts:
                 continue
             once = Request(str(uuid.uuid5(_IDS, f"{origin} {border}")), _digest(drafts), request.actor)
@@ -75,6 +81,34 @@ class EndSession:
             )
         telling = sorted(outcomes, key=lambda o: not (isinstance(o, Outcome) and o.extracted))
         return Ended(session, tuple(telling[:MAX_OUTCOMES]), stages, revision)
+
+    async def _known(self, key: SessionKey) -> dict[str, list[str]]:
+        """The texts of the session's episodes, by the messages that they were made of."""
+        found: dict[str, list[str]] = {}
+        if self._residency is None:
+            return found
+        resident = await self._residency.view(key.partition)
+        turn = Turn()
+        episode = resident.last_episode(key.session_id)
+        seen: set[str] = set()
+        while episode and episode not in seen:
+            seen.add(episode)
+            await turn.give()
+            memory = resident.memory(episode)
+            if memory is None or not isinstance(memory.body, Episode):
+                break
+            for source in memory.provenance:
+                if source.session == key.session_id and memory.state is not State.DELETED:
+                    for message in source.messages:
+                        found.setdefault(message, []).append(memory.body.text)
+            episode = memory.body.follows
+        return found
+
+
+def _is_part(message: Message, known: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a message is in memory as a part of something longer: of an exchange that was kept. One that is there by
+    itself is known again when it is remembered, and answered as it was the first time."""
+    return any(message.text in text and message.text != text for text in known.get(str(message.seq), ()))
 
 
 def _draft(scope: Scope, message: Message) -> Draft | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Outcome, Request
 from memsidecar.domain.entities import Merged, merge, unmerge
@@ -19,7 +20,7 @@ from memsidecar.services.writing import Command
 
 @dataclass(frozen=True, slots=True)
 class United:
-    """The entities as they are now (of a merge: the one that stays), how many memories name another one than before,
+    """The entities as they are now, the target of the merge first; how many memories name another one than before,
     and the ids of the conflicts that this has opened."""
 
     entities: tuple[Memory, ...]
@@ -29,8 +30,8 @@ class United:
 
 
 class UniteEntities:
-    def __init__(self, residency: Residency, clock: Clock, ids: Ids) -> None:
-        self._residency, self._clock, self._ids = residency, clock, ids
+    def __init__(self, residency: Residency, clock: Clock, ids: Ids, rules: RuleChoice = DEFAULT_RULE_CHOICE) -> None:
+        self._residency, self._clock, self._ids, self._rules = residency, clock, ids, rules
 
     async def merge(
         self, partition: Partition, target: str, sources: Sequence[str], reason: str, request: Request
@@ -38,7 +39,7 @@ class UniteEntities:
         """Raises NotFound, InvalidField."""
 
         def command(decision: Decision) -> Iterable[Result]:
-            return _told(merge(decision, target, sources, reason))
+            return _told(merge(decision, target, sources, reason, self._rules.of(partition.namespace)))
 
         return await self._write(partition, command, request)
 
@@ -48,7 +49,7 @@ class UniteEntities:
         """What `merge` would do; nothing is done. Raises as it does."""
         resident = await self._residency.view(partition)
         decision = Decision.on(resident, partition, self._clock.now(), self._ids.new, request)
-        merged = merge(decision, target, sources, reason)
+        merged = merge(decision, target, sources, reason, self._rules.of(partition.namespace))
         return United(merged.entities, merged.moved, merged.conflicts, resident.head.revision)
 
     async def undo(self, partition: Partition, source: str, reason: str, request: Request) -> United:

@@ -10,13 +10,14 @@ from typing import Any
 from memsidecar.adapters.system_runtime import SystemClock
 from memsidecar.domain.as_of import NOW as EVER
 from memsidecar.domain.as_of import AsOf
-from memsidecar.domain.conflict import Conflict
+from memsidecar.domain.conflict import Conflict, Policy
 from memsidecar.domain.context.assemble import assemble
 from memsidecar.domain.context.values import Built, Material, Wanted
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
 from memsidecar.domain.feedback_rules import Judged
+from memsidecar.domain.job import Job
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.recall import Filter, Hit, Question, Recalled, TierReport
 from memsidecar.domain.scope import Partition, Scope, resource_name
@@ -32,8 +33,10 @@ from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.memories import Memories, MemoryPage, Written
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from tests.server.fake_following import follow_with
+from tests.server.fake_jobs import FakeJobs
 from tests.server.fake_knowledge import FakeKnowledge, FakeNeighbours, FakeSlotHistory, FakeUnite
 from tests.server.fake_watch import FakeWatch
 
@@ -57,6 +60,7 @@ class World:
     scratch: dict[str, ScratchEntry] = field(default_factory=dict)
     events: list[Hit | TierReport | Recalled] = field(default_factory=list)
     conflicts: dict[tuple[Partition, str], Conflict] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
     item_errors: dict[int, SidecarError] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     sessions_answer: bool = True
@@ -89,6 +93,8 @@ class World:
             lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
             FakeBuildContext(self),
             FakeSessions(self),
+            EndSession(FakeSessions(self), FakeRemember(self)),
+            FakeJobs(self),
             FakeInfo(),
             FakeHealth(self),
             FakeWatch(self.step),
@@ -182,7 +188,9 @@ class FakeMemories(Memories):
         end = start + limit
         return MemoryPage(tuple(found[start:end]), end if end < len(found) else None)
 
-    async def update(self, partition: Partition, memory_id: str, patch: Patch, request: Request) -> Written:
+    async def update(
+        self, partition: Partition, memory_id: str, patch: Patch, request: Request, policy: Policy | None = None
+    ) -> Written:
         await self.world.step("memories", partition, memory_id, patch, request)
         return Written(self._find(partition, memory_id), 2)
 

@@ -20,6 +20,7 @@ from google.protobuf.message_factory import GetMessageClass
 from memsidecar.v1 import (
     generation_service_pb2,
     info_service_pb2,
+    job_service_pb2,
     knowledge_service_pb2,
     memory_service_pb2,
     recall_service_pb2,
@@ -31,6 +32,7 @@ MEMORY = "namespaces/home/users/ann/memories/m1"
 ENTITY = "namespaces/home/users/ann/memories/e1"
 SESSION = "namespaces/home/users/ann/sessions/s1"
 CONFLICT = "namespaces/home/users/ann/conflicts/c1"
+JOB = "namespaces/home/users/ann/jobs/j1"
 FOREIGN = "namespaces/elsewhere/users/ann/memories/e1"
 # Sent in place of bytes that are not UTF-8, and swapped for them on the wire.
 _MARK, _SURROGATE = "\x7f\x7e\x7f", b"\xed\xa0\x80"
@@ -80,6 +82,10 @@ _VALID: dict[str, dict[str, Any]] = {
     "ListNeighborsRequest": {"memory": MEMORY},
     "MergeEntitiesRequest": {"target": ENTITY, "sources": [MEMORY]},
     "UndoMergeEntitiesRequest": {"source": ENTITY},
+    "GetJobRequest": {"name": JOB},
+    "ListJobsRequest": {"scope": {"user": "ann"}},
+    "CancelJobRequest": {"name": JOB},
+    "WatchJobRequest": {"name": JOB},
     "GetSessionRequest": {"name": SESSION},
     "ListSessionsRequest": {"scope": {"user": "ann"}},
     "UpdateSessionRequest": {"session": {"name": SESSION, "labels": {"a": "b"}}},
@@ -142,6 +148,7 @@ def methods() -> Iterator[MethodDescriptor]:
     for module in (
         memory_service_pb2,
         knowledge_service_pb2,
+        job_service_pb2,
         recall_service_pb2,
         generation_service_pb2,
         session_service_pb2,

@@ -12,24 +12,35 @@ from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
+from memsidecar.domain.claims_read import claims_read
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
+from memsidecar.domain.gate import Gate
 from memsidecar.domain.memory import Episode, Fact, Memory
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.worth_asking import worth_asking
+from memsidecar.ports.extraction import Extractor
+from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.changes import Changes
 from memsidecar.services.conversation import Conversation
+from memsidecar.services.extraction import Extract
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
+from memsidecar.services.job_worker import JobWorker
+from memsidecar.services.jobs import Jobs
 from memsidecar.services.knowledge import Knowledge
+from memsidecar.services.learning import Learning
 from memsidecar.services.memories import Memories
 from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.projector import GraphProjector
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
@@ -90,6 +101,9 @@ class Stack:
         )
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
+        self.times = NamedTimes(GrammarTimeExpressions())
+        self.jobs = Jobs(self.real_ledger, self.residency, clock)
+        self.worker: JobWorker | None = None
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
         self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
         self.moments = Moments(self.residency, self.past, clock)
@@ -103,6 +117,7 @@ class Stack:
         self.unite = UniteEntities(self.residency, clock, ids)
         self.judging = GiveFeedback(self.residency)
         self.watch = self.watch_with(60.0)
+        self.projector: GraphProjector | None = None
 
     @classmethod
     async def open(
@@ -120,11 +135,34 @@ class Stack:
             directory, ledger, accesses, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds()
         )
 
+    def learn(self, extractor: Extractor | None = None, gate: Gate | None = None, mode: str = "rules") -> None:
+        """Read what is remembered from now on, and ask the extractor, if there is one."""
+        rules = None if mode == "none" else claims_read
+        learning = Learning(rules, self.times, self.clock, gate, worth_asking if extractor is not None else None)
+        self.remembering = Remember(self.residency, self.preparing, self.backlog, learning, self.jobs.unfinished)
+        if extractor is not None:
+            extract = Extract(self.residency, self.preparing, self.backlog, learning, extractor)
+            self.worker = JobWorker(
+                self.real_ledger, self.residency, extract, self.jobs.changed, gathering=0.01, first_retry=0.02
+            )
+            self.jobs.worked_by(self.worker)
+            self.worker.start()
+
+    async def neighbours_in(self, graph: GraphStore) -> Neighbours:
+        """Neighbours over a graph that follows from now on."""
+        self.projector = GraphProjector(graph, self.ledger)
+        await self.projector.start()
+        return Neighbours(self.moments, graph, self.projector)
+
     async def close(self) -> None:
+        if self.worker is not None:
+            await self.worker.close()
         await self.backlog.close()
         await self.past.close()
         await self.session_store.close()
         await self.residency.close()
+        if self.projector is not None:
+            await self.projector.close()
         await self.usages.close()
         await self.accesses.close()
         await self.indexes.close()
@@ -137,6 +175,8 @@ class Stack:
 
     def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
+        if self.projector is not None:
+            self.projector.publish(entries)
         self.past.follow(resident.partition, entries)
         self.changes.notice(resident, entries)
 
@@ -159,7 +199,7 @@ class Stack:
             self.profiles,
             0.11,
             2.0,
-            NamedTimes(GrammarTimeExpressions()),
+            self.times,
             Conversation(sessions, self.clock),
             self.usages,
         )

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from memsidecar.domain.claims import Claim, Manner, Span, TimeRole
@@ -58,6 +59,11 @@ class Piece:
     @property
     def text(self) -> str:
         return self.quoted.text
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What a statement may say of it."""
+        return frozenset((*tokens(self.text), *tokens(self.speaker)))
 
 
 class RejectedError(Exception):
@@ -193,8 +199,7 @@ def _statement(said: str, subject: str, sentence: str, piece: Piece) -> str:
     if language_of(said) == "en" != language_of(piece.text):
         return sentence
     words = set(tokens(said)) - _OF_SPEAKERS
-    known = set(tokens(piece.text)) | set(tokens(f"{piece.speaker} {subject}"))
-    invented = words - known
+    invented = words - piece.words - set(tokens(subject))
     borne_out = words and len(invented) <= len(words) * (1 - _BORNE_OUT)
     if borne_out and not any(any(map(str.isdigit, word)) for word in invented):
         return said

@@ -22,8 +22,10 @@ Rules
 - One independent fact, preference or event a claim. Nothing for greetings, thanks, questions, hypotheses, jokes, \
 quotations, fiction, or what is only asked for.
 - turn: the number of the turn that states it. evidence: the words of that turn that state it, copied exactly.
-- value: the shortest words of the evidence that are the answer, copied exactly.
-- attribute: what the value is of the subject: {attributes}a short noun phrase in the turn's language.
+- value: the shortest words of the evidence that are the answer, copied exactly; of a number that may change, the \
+number with its unit.
+- attribute: what the value is of the subject: {attributes}a short noun phrase in the turn's language, the same for the \
+same thing whatever its value.
 - subject: empty for the speaker; for anybody or anything else the name or description as the turns write it.
 - statement: one sentence in the same language as the turn that says it so that it can be understood alone. Never \
 translate.
@@ -41,14 +43,15 @@ Answer with JSON only: {{"claims": [...]}}, with all these fields in each claim;
 
 _KNOWN = "one of {names} where it fits, else "
 
+# In this order, so that a model first says which words it is about, and makes the rest of them.
 _FIELDS: dict[str, dict[str, Any]] = {
     "turn": {"type": "integer"},
+    "evidence": {"type": "string"},
+    "statement": {"type": "string"},
     "kind": {"type": "string", "enum": ["fact", "preference"]},
     "subject": {"type": "string"},
     "attribute": {"type": "string"},
     "value": {"type": "string"},
-    "statement": {"type": "string"},
-    "evidence": {"type": "string"},
     "negated": {"type": "boolean"},
     "polarity": {"type": "number"},
     "manner": {"type": "string", "enum": ["stated", "changed", "corrected"]},

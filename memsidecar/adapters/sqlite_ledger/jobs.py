@@ -27,34 +27,6 @@ _KEPT_MICROSECONDS = 25 * 3600 * 1_000_000
 # Jobs looked at when one begins: more than begin, so that the table does not grow for ever.
 _PRUNED_AT_ONCE = 8
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS job (
-    partition INTEGER NOT NULL,
-    id TEXT NOT NULL,
-    kind INTEGER NOT NULL,
-    agent TEXT NOT NULL,
-    session TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (partition, id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS job_by_time ON job (partition, created_at, id);
-CREATE INDEX IF NOT EXISTS job_by_change ON job (updated_at);
-CREATE TABLE IF NOT EXISTS job_item (
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    partition INTEGER NOT NULL,
-    job TEXT NOT NULL,
-    memory TEXT NOT NULL,
-    parts TEXT NOT NULL,
-    state INTEGER NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0,
-    problem TEXT NOT NULL DEFAULT '',
-    told TEXT NOT NULL DEFAULT '[]'
-) STRICT;
-CREATE INDEX IF NOT EXISTS job_item_by_job ON job_item (partition, job, position);
-CREATE INDEX IF NOT EXISTS job_item_due ON job_item (partition, position) WHERE state = 1
-"""
 _INSERT_JOB = """
 INSERT INTO job (partition, id, kind, agent, session, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (partition, id) DO UPDATE SET updated_at = excluded.updated_at
@@ -86,18 +58,6 @@ SELECT j.id, j.agent, j.session, j.kind, j.created_at, j.updated_at, j.attempts,
 FROM job j LEFT JOIN job_item i ON i.partition = j.partition AND i.job = j.id WHERE j.partition = ?
 """
 _ITEMS = "SELECT position, state, problem, told FROM job_item WHERE partition = ? AND job = ? ORDER BY position"
-
-
-def ensure_job_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables in a file that has none. Raises sqlite3.Error."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for statement in _TABLES.split(";\n"):
-            connection.execute(statement)
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def write_jobs(connection: sqlite3.Connection, partition: int, changes: Sequence[JobChange], now: int) -> None:

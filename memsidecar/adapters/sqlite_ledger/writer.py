@@ -17,7 +17,6 @@ from memsidecar.adapters.sqlite_ledger.delivery import Outcome, deliver
 from memsidecar.adapters.sqlite_ledger.failures import is_about_the_store, not_opened, translated
 from memsidecar.adapters.sqlite_ledger.group import Group
 from memsidecar.adapters.sqlite_ledger.heads import Heads
-from memsidecar.adapters.sqlite_ledger.jobs import ensure_job_tables
 from memsidecar.adapters.sqlite_ledger.requests import RequestPruning
 from memsidecar.adapters.sqlite_ledger.schema import open_for_writing
 from memsidecar.adapters.sqlite_ledger.wal import WriteAheadLog
@@ -76,7 +75,6 @@ class Writer:
         try:
             with closing(open_for_writing(self._path)) as self._connection:
                 ensure_table(self._connection, self._codec)
-                ensure_job_tables(self._connection)
                 self._heads = Heads(self._connection)
                 self._wal = WriteAheadLog(self._connection)
                 self._wal.erase()  # After a crash the log may still hold what was purged just before.

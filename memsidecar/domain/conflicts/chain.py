@@ -16,11 +16,25 @@ AS_OF_STATES = frozenset((State.ACTIVE, State.SUPERSEDED, State.DISPUTED, State.
 
 
 def start_of(memory: Memory) -> int:
-    """When it became true: its `valid_from`, else when it was first said, else when it was stored."""
+    """When it became true: its `valid_from`, else when it was first said, else when it was stored; of what was over by
+    then, the last moment before its end."""
     if memory.valid_from is not None:
         return memory.valid_from
-    said = min((source.time for source in memory.provenance if source.time is not None), default=None)
+    said = min((source.time for source in memory.provenance if source.time is not None), default=memory.created_at)
+    return said if memory.valid_to is None else min(said, memory.valid_to - 1)
+
+
+def said_of(memory: Memory) -> int:
+    """When it was said last: what it says takes into account what had happened by then."""
+    said = max((source.time for source in memory.provenance if source.time is not None), default=None)
     return memory.created_at if said is None else said
+
+
+def said_again_after(memory: Memory, time: int) -> int | None:
+    """When, first after `time`, somebody said once more what a memory says, while it held; None when nobody did."""
+    start, end = max(time, start_of(memory)), end_of(memory)
+    times = (source.time for source in memory.provenance if source.time is not None)
+    return min((t for t in times if t > start and (end is None or t < end)), default=None)
 
 
 def end_of(memory: Memory) -> int | None:
@@ -32,8 +46,7 @@ def end_of(memory: Memory) -> int | None:
 
 def never_true(memory: Memory) -> bool:
     """Whether it was corrected: there is no time at which it holds."""
-    end = end_of(memory)
-    return end is not None and end <= start_of(memory)
+    return memory.valid_from is not None and memory.valid_to is not None and memory.valid_to <= memory.valid_from
 
 
 def holds_at(memory: Memory, time: int) -> bool:
@@ -45,15 +58,18 @@ def holds_at(memory: Memory, time: int) -> bool:
 def true_at(memory: Memory, valid_time: int) -> bool:
     """Whether a memory was true in the world at a time, as far as this version of it says.
 
-    What was superseded was true until then; what was corrected never was; an unset start means since ever. A memory
-    that is deleted is true at no time.
+    What was superseded was true until then; what was corrected never was, because its interval is empty; an unset start
+    means since ever. A memory that is deleted is true at no time.
     """
-    if memory.state not in AS_OF_STATES:
-        return False
+    return memory.state in AS_OF_STATES and covers(memory, valid_time)
+
+
+def covers(memory: Memory, valid_time: int) -> bool:
+    """The same whatever its state."""
     end = end_of(memory)
     if memory.valid_from is not None and valid_time < memory.valid_from:
         return False
-    return end is None or (valid_time < end and not never_true(memory))
+    return end is None or valid_time < end
 
 
 def dated(memory: Memory) -> Memory:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from itertools import combinations
+from types import MappingProxyType
 
 from memsidecar.domain.conflict import Before, Conflict, ConflictState
 from memsidecar.domain.conflicts.opening import open_conflicts_of
-from memsidecar.domain.conflicts.peers import rule_between, stance_of
+from memsidecar.domain.conflicts.peers import rule_between, same_slot, stance_of
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.events import Change, ConflictRecorded, MemoryRecorded
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.view import PartitionView
 
 _NONE: frozenset[str] = frozenset()
+_NO_TIMES: Mapping[str, int] = MappingProxyType({})
 SETTLED_ELSEWHERE = "settled together with another conflict"
 BY_ITSELF = "its memories contradict one another no longer"
 
@@ -32,9 +34,14 @@ def as_before(memory: Memory, before: Before) -> Memory:
 
 
 def dismissed(
-    decision: Decision, conflict: Conflict, reason: str, gone: Set[str] = _NONE
+    decision: Decision,
+    conflict: Conflict,
+    reason: str,
+    gone: Set[str] = _NONE,
+    times: Mapping[str, int] = _NO_TIMES,
 ) -> tuple[list[Memory], Conflict]:
-    """Its disputed memories as they were before it, but for those `gone`, and its next version."""
+    """Its disputed memories as they were before it, but for those `gone`, and its next version. `times` are the
+    `updated_at` of those that get another one than now."""
     restored = []
     for before in conflict.before:
         memory = decision.view.memory(before.memory_id)
@@ -43,7 +50,8 @@ def dismissed(
         if any(other.id != conflict.id for other in open_conflicts_of(decision.view, memory.id)):
             continue
         back = as_before(memory, before)
-        restored.append(replace(back, updated_at=decision.now, version=memory.version + 1))
+        time = times.get(memory.id, decision.now)
+        restored.append(replace(back, updated_at=time, version=memory.version + 1))
     closed = replace(
         conflict,
         state=ConflictState.DISMISSED,
@@ -55,8 +63,14 @@ def dismissed(
     return restored, closed
 
 
-def dismiss(decision: Decision, conflict: Conflict, reason: str, gone: Set[str] = _NONE) -> None:
-    restored, closed = dismissed(decision, conflict, reason, gone)
+def dismiss(
+    decision: Decision,
+    conflict: Conflict,
+    reason: str,
+    gone: Set[str] = _NONE,
+    times: Mapping[str, int] = _NO_TIMES,
+) -> None:
+    restored, closed = dismissed(decision, conflict, reason, gone, times)
     for memory in restored:
         decision.record(MemoryRecorded(Change.RESTORED, memory, None, decision.request.actor, reason))
     decision.record(ConflictRecorded(closed, decision.request.actor, reason))
@@ -68,9 +82,7 @@ def still_contradict(view: PartitionView, memory_ids: Iterable[str], gone: Set[s
     disputed = [m for m in there if m is not None and m.state is State.DISPUTED]
     stances = [stance for stance in (stance_of(view, m) for m in disputed) if stance is not None]
     return any(
-        one.slot.subject == other.slot.subject
-        and one.slot.family == other.slot.family
-        and rule_between(one, other, single=True) is not None
+        same_slot(one.slot, other.slot) and rule_between(one, other, single=True) is not None
         for one, other in combinations(stances, 2)
     )
 
@@ -84,6 +96,20 @@ def leave(decision: Decision, memory_id: str, out: bool = False) -> None:
         elif out:
             without = _without(decision, conflict, memory_id)
             decision.record(ConflictRecorded(without, decision.request.actor, "a memory of it says something else now"))
+
+
+def part(decision: Decision, memory_id: str, times: Mapping[str, int]) -> None:
+    """A memory is about somebody else now: open conflicts in which it contradicts nobody any more go on without it."""
+    view = decision.view
+    for conflict in open_conflicts_of(view, memory_id):
+        if not still_contradict(view, conflict.memories):
+            dismiss(decision, conflict, BY_ITSELF, times=times)
+        elif not any(still_contradict(view, (memory_id, other)) for other in conflict.memories):
+            alone = replace(conflict, before=tuple(b for b in conflict.before if b.memory_id == memory_id))
+            for memory in dismissed(decision, alone, BY_ITSELF, times=times)[0]:
+                decision.record(MemoryRecorded(Change.RESTORED, memory, None, decision.request.actor, BY_ITSELF))
+            without = _without(decision, conflict, memory_id)
+            decision.record(ConflictRecorded(without, decision.request.actor, BY_ITSELF))
 
 
 def forget(decision: Decision, memory_id: str) -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from memsidecar.domain.conflict import Conflict, ConflictState
 from memsidecar.domain.conflicts.chain import end_of, never_true, order_of
-from memsidecar.domain.conflicts.peers import in_slot, same_slot
+from memsidecar.domain.conflicts.peers import SlotView, in_slot, same_slot
 from memsidecar.domain.memory import Fact, Memory, Preference, State
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.slots import Slot, slot_of
-from memsidecar.domain.view import PartitionView
+
+
+class HistoryView(SlotView, Protocol):
+    """What a history asks of a partition, as `PartitionView` says."""
+
+    def conflict(self, conflict_id: str) -> Conflict | None: ...
+
+    def conflicts_of(self, memory_id: str) -> Iterable[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +31,7 @@ class Held:
     ended_by: str = ""
 
 
-def slot_history(
-    view: PartitionView, subject: str = "", attribute: str = "", memory: Memory | None = None
-) -> list[Held]:
+def slot_history(view: HistoryView, subject: str = "", attribute: str = "", memory: Memory | None = None) -> list[Held]:
     """The memories of a slot by when they became true, of one time by when they were stored; deleted ones left out.
 
     The slot is that of `memory`, when it is given, else what `attribute` means in any of its spellings for `subject`
@@ -34,13 +41,14 @@ def slot_history(
         slot = slot_of(memory)
         others = [] if slot is None else [memory, *in_slot(view, memory, slot)]
     else:
-        slot = _slot_named(subject, attribute)
+        slot = slot_named(subject, attribute)
         others = [] if slot is None else _all_in(view, slot)
     found = sorted((m for m in others if m.state is not State.DELETED), key=order_of)
     return [Held(m, end_of(m), _ended_by(view, m)) for m in found]
 
 
-def _slot_named(subject: str, attribute: str) -> Slot | None:
+def slot_named(subject: str, attribute: str) -> Slot | None:
+    """The slot that an attribute means, in any of its spellings, for an entity id, or for the user (empty)."""
     scope = Scope("", "")
     for body in (Fact("", subject=subject, predicate=attribute), Preference("", topic=attribute, subject=subject)):
         slot = slot_of(Memory("", scope, body, 0, 0))
@@ -49,7 +57,7 @@ def _slot_named(subject: str, attribute: str) -> Slot | None:
     return None
 
 
-def _all_in(view: PartitionView, slot: Slot) -> list[Memory]:
+def _all_in(view: HistoryView, slot: Slot) -> list[Memory]:
     """All of a slot; of a whole family when the slot does not say of what."""
     there = (view.memory(memory_id) for memory_id in view.in_slot(slot.subject, slot.family))
     found = []
@@ -60,7 +68,7 @@ def _all_in(view: PartitionView, slot: Slot) -> list[Memory]:
     return found
 
 
-def _ended_by(view: PartitionView, memory: Memory) -> str:
+def _ended_by(view: HistoryView, memory: Memory) -> str:
     """The newest resolved conflict that the memory has lost."""
     lost: list[Conflict] = []
     if not never_true(memory) and memory.state is not State.SUPERSEDED:

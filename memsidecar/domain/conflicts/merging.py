@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from memsidecar.domain.conflicts.chain import end_of, holds_at, never_true, order_of, start_of
+from memsidecar.domain.conflicts.chain import (
+    end_of,
+    holds_at,
+    never_true,
+    order_of,
+    said_again_after,
+    said_of,
+    start_of,
+)
 from memsidecar.domain.conflicts.peers import Neighbourhood, Peer
 from memsidecar.domain.memory import Memory, State, text_of
 from memsidecar.domain.text import normalise
@@ -19,9 +27,7 @@ def said_again(new: Memory, slot: Neighbourhood) -> Memory | None:
 
 
 def joined(known: Memory, new: Memory) -> Memory:
-    """The known one with the time of both: from the earlier start to the later end. History stays as it is."""
-    if known.state is State.SUPERSEDED:
-        return known
+    """The known one with the time of both: from the earlier start to the later end, if it is not history."""
     start = known.valid_from
     if (known.valid_from is None) != (new.valid_from is None):
         first = min(start_of(known), start_of(new))
@@ -32,10 +38,12 @@ def joined(known: Memory, new: Memory) -> Memory:
 
 
 def _joined_end(known: Memory, new: Memory) -> int | None:
-    if known.valid_to is None or new.valid_to is None:
-        # An end that is learned of what was open ends it; what is said to hold after its end goes on.
-        return new.valid_to if known.valid_to is None else None
-    return max(known.valid_to, new.valid_to)
+    if known.state is State.SUPERSEDED:
+        return known.valid_to
+    if known.valid_to is None:
+        # An end that is learned of what was open ends it, unless it is that of an earlier time.
+        return new.valid_to if new.valid_to is not None and new.valid_to > start_of(known) else None
+    return None if new.valid_to is None else max(known.valid_to, new.valid_to)
 
 
 def _keeps_text(known: Memory, new: Memory) -> bool:
@@ -51,9 +59,20 @@ def _joins(known: Memory, new: Memory, against: Iterable[Peer]) -> bool:
     start, first, last = start_of(new), start_of(known), end_of(known)
     if holds_at(known, start):
         return True
-    if known.state is State.SUPERSEDED:
+    if known.state is State.SUPERSEDED and start > first:
         return False
-    others = [start_of(p.memory) for p in against if not never_true(p.memory)]
+    touching = new.valid_to is None or new.valid_to >= first if start < first else last is not None and start <= last
+    if not touching and known.digest != new.digest:
+        return False
+    others = [p.memory for p in against if not never_true(p.memory)]
     if start < first:
-        return (new.valid_to is None or new.valid_to >= first) and not any(start < other <= first for other in others)
-    return last is not None and not any(last <= other <= start for other in others)
+        return not any(_stands_between(other, start, first, said_of(new)) for other in others)
+    return last is not None and not any(last <= start_of(other) <= start for other in others)
+
+
+def _stands_between(other: Memory, start: int, first: int, said: int) -> bool:
+    """Whether it began, or was said again later than `said`, after `start` and until `first`."""
+    if start < start_of(other) <= first:
+        return True
+    again = said_again_after(other, max(start, said)) if holds_at(other, start) else None
+    return again is not None and again <= first

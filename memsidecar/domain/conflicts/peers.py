@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
+from memsidecar.domain import slots
 from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.conflict import Rule
 from memsidecar.domain.conflicts.chain import never_true
@@ -81,7 +83,7 @@ def _json_key(value: str) -> str:
 
 
 def same_slot(one: Slot, other: Slot) -> bool:
-    return one == other
+    return slots.same_slot(one, other) >= slots.SAME
 
 
 def rule_between(one: Stance, other: Stance, single: bool) -> Rule | None:
@@ -124,7 +126,15 @@ def _named(rule: Rule | None, memory: Memory) -> Rule | None:
     return Rule.POLARITY if rule is Rule.NEGATION and isinstance(memory.body, Preference) else rule
 
 
-def in_slot(view: PartitionView, memory: Memory, slot: Slot) -> Iterator[Memory]:
+class SlotView(Protocol):
+    """What finding the memories of a slot asks of a partition, as `PartitionView` says."""
+
+    def memory(self, memory_id: str) -> Memory | None: ...
+
+    def in_slot(self, subject: str, family: str) -> Iterable[str]: ...
+
+
+def in_slot(view: SlotView, memory: Memory, slot: Slot) -> Iterator[Memory]:
     """The other memories of a slot, deleted ones left out."""
     for memory_id in view.in_slot(slot.subject, slot.family):
         other = view.memory(memory_id) if memory_id != memory.id else None

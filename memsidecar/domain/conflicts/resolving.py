@@ -209,13 +209,13 @@ def _check_parts(parts: Sequence[Part], memories: Mapping[str, Memory]) -> None:
     last: int | None = None
     for i, part in enumerate(parts):
         if part.memory_id not in memories or part.memory_id in seen:
-            raise InvalidField(f"parts[{i}].memory", "must be each of the conflict's memories once")
+            raise InvalidField(f"temporal_split.parts[{i}].memory", "must be each of the conflict's memories once")
         seen.add(part.memory_id)
-        where = f"parts[{i}].interval"
+        where = f"temporal_split.parts[{i}].interval"
         if part.start is not None and part.end is not None and part.end <= part.start:
             raise InvalidField(where, "must end after it starts")
         if i and (part.start is None or last is None or part.start < last):
-            raise InvalidField(where, f"overlaps parts[{i - 1}]; give the oldest first")
+            raise InvalidField(where, f"overlaps the one of parts[{i - 1}]; give the oldest first")
         last = part.end
     if missing := memories.keys() - seen:
-        raise InvalidField(f"parts[{len(parts)}]", f"{len(missing)} of the conflict's memories have no time")
+        raise InvalidField("temporal_split.parts", f"{len(missing)} of the conflict's memories have no time")

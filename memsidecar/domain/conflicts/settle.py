@@ -10,11 +10,14 @@ from memsidecar.domain.conflict import Conflict, ConflictState, Policy, Resoluti
 from memsidecar.domain.conflicts.chain import (
     before_of,
     dated,
+    end_of,
     ended,
     holds_at,
     never,
     never_true,
     order_of,
+    said_again_after,
+    said_of,
     start_of,
 )
 from memsidecar.domain.conflicts.closing import SETTLED_ELSEWHERE, dismissed, still_contradict
@@ -28,9 +31,12 @@ from memsidecar.domain.errors import ConflictRejected
 from memsidecar.domain.events import Change, ConflictRecorded, MemoryRecorded
 from memsidecar.domain.memory import Memory, State
 
+_LATE = "stored as history: what is known already is newer"
+_BETWEEN = "stored with a time of its own, within that of what it contradicts"
 _REASONS = {
     Change.SUPERSEDED: "another memory took its place",
     Change.DISPUTED: "another memory contradicts it",
+    Change.CREATED: "what was true before and again later",
     Change.RESTORED: "the conflict that it was in is settled",
     Change.DATED: "another memory was true before it or after it",
 }
@@ -44,6 +50,8 @@ class Challenge:
     policy: Policy | None = None
     manner: Manner = Manner.STATED
     said_by: Source = Source.USER
+    said_at: int | None = None
+    """When it is said; None: when the memory's newest source says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +80,19 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
     Raises ConflictRejected.
     """
     stance = stance_of(decision.view, memory)
-    if stance is None or never_true(memory):
+    if stance is None or never_true(memory) or _over_since_some_time(memory):
         return Settled(memory)
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
     single = is_single(challenge.rules, stance.slot, challenge.manner is not Manner.STATED)
     against = Neighbourhood(decision.view, memory, stance, single).against
-    met = _met(memory, against, decision.now)
-    if not (met.earlier or met.later):
+    said = said_of(memory) if challenge.said_at is None else challenge.said_at
+    met = _met(memory, against, decision.now, said)
+    if not (met.earlier or met.later or met.again):
         return Settled(memory)
     peers = met.contested
     verdict = Verdict.CHAIN
     if peers:
-        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, not met.later)
+        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, not met.late)
     match verdict:
         case Verdict.REJECT:
             raise ConflictRejected([decision.name(peer.memory.id) for peer in peers])
@@ -100,6 +109,11 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
             return chain.inserted(_outranked(met, memory, policy, challenge.said_by))
 
 
+def _over_since_some_time(memory: Memory) -> bool:
+    """Whether it is known to have ended, and not when it began: it says nothing about what else was true."""
+    return memory.valid_from is None and memory.valid_to is not None and memory.valid_to <= said_of(memory)
+
+
 @dataclass(frozen=True, slots=True)
 class Met:
     """The peers whose time a memory shares: those that hold when it begins, and those that begin while it holds."""
@@ -108,24 +122,60 @@ class Met:
     later: tuple[Peer, ...]
     contested: tuple[Peer, ...]
     """Those of both that a reader sees as true."""
+    again: tuple[tuple[int, Peer], ...] = ()
+    """Those that hold when it begins, and again from some time on: when."""
+    late: bool = False
+    """What is known is newer: it begins later, or was said again later than the memory was said."""
+    resumed: int | None = None
+    """When all later ones have ended, if the memory was said after that: from then on it holds again."""
     weaker: tuple[Peer, ...] = ()
     """Later ones that the policy takes for less than the memory."""
 
+    @property
+    def end(self) -> int | None:
+        """When the first of the later ones takes its place."""
+        starts = (start_of(peer.memory) for peer in self.later)
+        return min((*starts, *(time for time, _ in self.again)), default=None)
 
-def _met(memory: Memory, against: Sequence[Peer], now: int) -> Met:
+
+def _met(memory: Memory, against: Sequence[Peer], now: int, said: int) -> Met:
     start, end = start_of(memory), memory.valid_to
     agent = memory.scope.agent
-    real = [peer for peer in against if not never_true(peer.memory)]
-    earlier = [p for p in real if holds_at(p.memory, start) and reaches(agent, p.stance.agent)]
-    later = [
-        p
-        for p in real
-        if start_of(p.memory) > start and (end is None or start_of(p.memory) < end) and reaches(p.stance.agent, agent)
-    ]
-    earlier.sort(key=lambda p: order_of(p.memory))
-    later.sort(key=lambda p: order_of(p.memory))
-    contested = [p for p in (*earlier, *later) if alive(p.memory, now)]
-    return Met(tuple(earlier), tuple(later), tuple(contested))
+    earlier, later, again = [], [], []
+    late = False
+    for peer in sorted(against, key=lambda p: order_of(p.memory)):
+        if never_true(peer.memory):
+            continue
+        if start_of(peer.memory) > start:
+            if (end is None or start_of(peer.memory) < end) and reaches(peer.stance.agent, agent):
+                later.append(peer)
+        elif holds_at(peer.memory, start) and reaches(agent, peer.stance.agent):
+            time = said_again_after(peer.memory, max(start, said)) if peer.stance.agent == agent else None
+            if time is not None and (end is None or time < end):
+                again.append((time, peer))
+                late = True
+            elif end is not None and _holds_after(peer.memory, end):
+                again.append((end, peer))
+            else:
+                earlier.append(peer)
+    contested = [p for p in (*earlier, *(p for _, p in again), *later) if alive(p.memory, now)]
+    resumed = None if late or not later else _resumed(memory, later, said)
+    return Met(
+        tuple(earlier), tuple(later), tuple(contested), tuple(again), late or (bool(later) and not resumed), resumed
+    )
+
+
+def _holds_after(memory: Memory, time: int) -> bool:
+    end = end_of(memory)
+    return end is None or end > time
+
+
+def _resumed(memory: Memory, later: Sequence[Peer], said: int) -> int | None:
+    ends = [end_of(peer.memory) for peer in later]
+    last = max((end for end in ends if end is not None), default=None)
+    if None in ends or last is None or last > said or memory.state is State.SUPERSEDED:
+        return None
+    return last if _holds_after(memory, last) else None
 
 
 def _outranked(met: Met, memory: Memory, policy: Policy, said_by: Source) -> Met:
@@ -153,33 +203,58 @@ class _Chain:
     attribute: str
     changed: dict[str, tuple[Change, Memory]] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
+    apart: list[Memory] = field(default_factory=list)
     _settled_ids: set[str] = field(default_factory=set)
 
     def inserted(self, met: Met) -> Settled:
         alone, now = self.memory, self.decision.now
-        start = start_of(alone)
-        new = dated(alone) if met.earlier else alone
-        if met.later:
-            first = start_of(met.later[0].memory)
-            new = ended(new, first, now)
-            successors = [p for p in met.later if start_of(p.memory) == first]
+        start, end = start_of(alone), met.end
+        new = dated(alone) if met.earlier or met.again else alone
+        others: tuple[str, ...] = ()
+        explanation = ""
+        if end is not None:
+            new = ended(new, end, now) if met.resumed is None else self._resumed(new, end, met.resumed)
+            successors = [p for p in met.later if start_of(p.memory) == end]
             for peer in successors:
                 self._change(Change.DATED, dated(peer.memory))
-            winner = successors[-1].memory
-            self._record(winner, [alone], [alone, *(p.memory for p in successors)], successors[-1], Resolution.CHANGED)
+            for time, peer in met.again:
+                self._part(peer.memory, start, time)
+                if time == end:
+                    successors.append(peer)
+            winner = successors[-1]
+            changed = [p.memory for p in successors] + [p.memory for _, p in met.again]
+            lost = [*self.apart, alone] if met.resumed is None else self.apart
+            self._record(winner.memory, lost, [alone, *changed], winner, Resolution.CHANGED)
+            others = (winner.memory.id,)
+            explanation = _BETWEEN if met.resumed or not met.late else _LATE
         losers = [*met.earlier, *met.weaker]
         for peer in losers:
             self._change(Change.SUPERSEDED, ended(peer.memory, start, now))
         if losers:
-            before = [p.memory for p in losers] + ([] if met.later else [alone])
+            before = [p.memory for p in losers] + ([] if others else [alone])
             self._record(alone, [p.memory for p in losers], before, losers[-1], Resolution.CHANGED)
-        if met.later:
-            others = (met.later[0].memory.id, *(p.memory.id for p in losers))
-            explanation = "stored as history: what is known already is newer"
-        else:
-            others = tuple(p.memory.id for p in losers)
-            explanation = f"it takes the place of {_count(len(others))}, true until then"
+            others += tuple(p.memory.id for p in losers)
+            explanation = explanation or f"it takes the place of {_count(len(losers))}, true until then"
         return self._settled(new, others, explanation)
+
+    def _resumed(self, new: Memory, until: int, since: int) -> Memory:
+        """The new one holds again when what came between has ended; its earlier time becomes a memory of its own."""
+        self._piece(new, until, since)
+        return replace(new, valid_from=since)
+
+    def _part(self, memory: Memory, until: int, since: int) -> None:
+        """What was said before and again afterwards holds in two times: the earlier one becomes a memory of its own."""
+        if start_of(memory) < until:
+            self._piece(memory, until, since)
+        self._change(Change.DATED, replace(memory, valid_from=since))
+
+    def _piece(self, memory: Memory, until: int, since: int) -> None:
+        now = self.decision.now
+        sources = tuple(s for s in memory.provenance if s.time is None or s.time < since)
+        first = replace(ended(memory, until, now), id=self.decision.new_id(), version=1, provenance=sources)
+        first = replace(first, created_at=now, updated_at=now)
+        self.changed[first.id] = (Change.CREATED, first)
+        self.apart.append(first)
 
     def corrected(self, met: Met) -> Settled:
         alone, now = self.memory, self.decision.now

@@ -85,7 +85,7 @@ class Taken:
     decision: Decision
     memories: dict[str, Memory]
     created: tuple[str, ...] = ()
-    """What a replacement has created."""
+    """What it has created: a replacement, the earlier time of what was true twice."""
 
     def record(self, reason: str, changes: Mapping[str, Change]) -> None:
         """Record each that is not so already, `changes` saying why."""
@@ -121,7 +121,10 @@ def take_back(decision: Decision, conflict: Conflict) -> Taken:
         elif back != known:
             back = replace(back, updated_at=decision.now)
         memories[before.memory_id] = back
-    created = (conflict.winner,) if conflict.resolution is Resolution.REPLACED and conflict.winner else ()
+    there_before = {before.memory_id for before in conflict.before}
+    if conflict.resolution is not Resolution.REPLACED:
+        there_before.add(conflict.winner)
+    created = tuple(i for i in conflict.memories if i not in there_before)
     for memory_id in created:
         memories.pop(memory_id, None)
     return Taken(decision, memories, created)

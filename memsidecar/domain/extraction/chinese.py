@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 
 from memsidecar.domain.claims import Manner
 from memsidecar.domain.extraction.chinese_dates import dated, happened
 from memsidecar.domain.extraction.chinese_facts import FACTS
 from memsidecar.domain.extraction.chinese_likes import LIKES, answer_style
-from memsidecar.domain.extraction.chinese_subject import Subject, asks, clauses, corrects, introduces_relation, subject_of
+from memsidecar.domain.extraction.chinese_subject import (
+    Subject,
+    asks,
+    clauses,
+    corrects,
+    introduces_relation,
+    subject_of,
+)
 from memsidecar.domain.extraction.reading import Reading
-
-# A sentence without one of these says nothing that a rule reads.
-_WORTH = re.compile(r"[我咱俺]|截止|改到|推迟|提前到|改成|定在|以后|从现在起|今后|ddl|本人")
 
 
 def read_chinese(reading: Reading, start: int, end: int, *, asked: bool) -> None:
     """Adds what a sentence states; of a question (`asked`), what it states before it asks."""
     text = reading.text
-    if not _WORTH.search(text, start, end):
-        return
     reading.start, reading.end, reading.time = start, end, None
     if not asked and answer_style(reading):
         return
@@ -41,6 +43,8 @@ def _read(reading: Reading, before: Subject | None) -> Subject | None:
     if dated(reading):
         return before
     subject = subject_of(reading.text, reading.start, reading.end, before)
+    if subject is not None and not subject.own:
+        reading.start = subject.start
     if subject is None or introduces_relation(reading, subject):
         return subject
     known = len(reading.claims)
@@ -59,8 +63,6 @@ def _read(reading: Reading, before: Subject | None) -> Subject | None:
 
 
 def _correct(reading: Reading, first: int) -> None:
-    from dataclasses import replace
-
     for i in range(first, len(reading.claims)):
         if reading.claims[i].manner is Manner.STATED:
             reading.claims[i] = replace(reading.claims[i], manner=Manner.CORRECTED)

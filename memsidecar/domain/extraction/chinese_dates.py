@@ -14,21 +14,38 @@ from memsidecar.domain.extraction.values import han_trimmed
 
 _LEAD = re.compile(r"(?:其实|不对|不是|更正|哦|嗯|对了|现在|目前|我们?的?|咱们的?|这个?|那个?|[\s，,。！!])+")
 _CORRECTS = re.compile(r"^\W*(?:其实|不对|不是|更正)")
-_MOVED = r"(?:被|已经?|又|临时|现在)*(?:改到|改成|改为|推迟到|推到|延期到|延到|延后到|提前到|调到|调整到|挪到|延长到)了?"
+_MOVED = (
+    r"(?:被|已经?|又|临时|现在)*(?:改到|改成|改为|推迟到|推到|延期到|延到|延后到|提前到|调到|调整到|挪到|延长到)了?"
+)
 _IS = r"(?:现在)?(?:就)?(?:是|在|定在|定于|安排在|为)了?"
 _CLOCKED = rf"(?:{CHINESE_TIME}|(?:早上|上午|中午|下午|晚上)?[\d一二三四五六七八九十]{{1,3}}点半?)"
-_DEADLINE = re.compile(rf"(?P<of>[^，。！？\s是的]{{1,12}}?)?的?(?:截止日期|截止时间|截止日|最后期限|deadline|ddl)(?:(?P<moved>{_MOVED})|{_IS})\s*(?P<date>{_CLOCKED})", re.IGNORECASE)
-_DATE = re.compile(rf"(?P<of>[^，。！？\s是的在了]{{0,8}}?(?:{words.EVENTS}))(?:时间|日期)?(?:(?P<moved>{_MOVED})|{_IS})\s*(?P<date>{_CLOCKED})(?=\s*(?:$|[，。！!,]|了|举行|开始|举办))")
+_DEADLINE = re.compile(
+    rf"(?P<of>[^，。！？\s是的]{{1,12}}?)?的?(?:截止日期|截止时间|截止日|最后期限|deadline|ddl)(?:(?P<moved>{_MOVED})|{_IS})\s*(?P<date>{_CLOCKED})",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    rf"(?P<of>[^，。！？\s是的在了]{{0,8}}?(?:{words.EVENTS}))(?:时间|日期)?(?:(?P<moved>{_MOVED})|{_IS})\s*(?P<date>{_CLOCKED})(?=\s*(?:$|[，。！!,]|了|举行|开始|举办))"
+)
 _BEST = re.compile(
     r"(?:我的)?(?P<of>[^，。！？\s的]{1,10}?)的?(?:成绩|最好成绩|最佳成绩|个人最好|纪录|记录|PB)(?P<now>现在|已经|目前|提高到|提升到|刷新到)?了?(?:是|为|到)?\s*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+分\d*秒?|\d+小时\d*分?(?:\d+秒)?|\d+秒\d*)"
 )
-_CHANGED_TO = re.compile(r"(?:我的?)?(?P<of>[^，。！？\s]{1,8}?)(?:已经|刚刚?|最近|也)?(?:换成|换了|改用|换为)了?(?P<what>[^，。！？\s]{1,16})(?=\s*(?:$|[，。！!,]))")
-_PLAN = re.compile(r"(?:打算|计划|准备|决定|预计)(?!是|书|表|好了|中)(?P<what>[^，。！？]{2,40})")
-_GOING = re.compile(rf"(?P<time>{CHINESE_TIME})(?:就|我)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{{0,30}})")
+_CHANGED_TO = re.compile(
+    r"(?:我的?)?(?:把(?:我的)?)?(?P<of>[^，。！？\s把]{1,8}?)(?:已经|刚刚?|最近|也)?(?:换成|换了|换到|改用|换为)了?(?P<what>[^，。！？\s]{1,16})(?=\s*(?:$|[，。！!,]))"
+)
+_PLAN = re.compile(r"(?:打算|计划|准备|决定|预计)(?!是|书|表|好了|中|睡觉|休息|吃饭|出门)(?P<what>[^，。！？]{2,40})")
+_GOING = re.compile(
+    rf"(?P<time>{CHINESE_TIME})(?:就|我)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{{0,30}})"
+)
 _GOAL = re.compile(r"的?(?:目标|梦想|愿望|理想)(?:是|就是)(?P<what>[^，。！？]{2,40})")
-_WANTS = re.compile(r"(?:很|一直|特别)?想(?P<what>(?:学(?!习一下)|成为|考|当(?!面)|开一家|开个|买[一房车]|减肥|环游|移民|创业)[^，。！？]{1,30})")
-_ROUTINE = re.compile(r"(?P<what>每(?:天|周|个?月|年|晚|早|个?周[一二三四五六日末]|逢周[一二三四五六日末]|星期[一二三四五六日天])[^，。！？]{2,30})")
-_EVENT = re.compile(rf"(?P<time>{CHINESE_TIME})(?:的时候|我|刚刚?|才|就|也|已经|和[^，。！？]{{1,6}}?一起)*(?P<what>[^，。！？]{{2,40}})")
+_WANTS = re.compile(
+    r"(?:很|一直|特别)?想(?P<what>(?:学(?!习一下)|成为|考|当(?!面)|开一家|开个|买[一房车]|减肥|环游|移民|创业)[^，。！？]{1,30})"
+)
+_ROUTINE = re.compile(
+    r"(?P<what>每(?:天|周|个?月|年|晚|早|个?周[一二三四五六日末]|逢周[一二三四五六日末]|星期[一二三四五六日天])[^，。！？]{2,30})"
+)
+_EVENT = re.compile(
+    rf"(?P<time>{CHINESE_TIME})(?:的时候|我|刚刚?|才|就|也|已经|和[^，。！？]{{1,6}}?一起)*(?P<what>[^，。！？]{{2,40}})"
+)
 _DONE = re.compile(r"了|过|完")
 _NOT_DONE = re.compile(r"[不没]|要|会|想|打算|计划|准备|很|觉得|感觉|心情|太|是|问|说")
 
@@ -49,9 +66,14 @@ def dated(reading: Reading) -> bool:
     elif found := _BEST.match(text, at, end):
         changed = Manner.CHANGED if found.group("now") else manner
         reading.add(f"personal_best:{qualifier_of(found.group('of'))}", Span(*found.span("value")), manner=changed)
-    elif (found := _CHANGED_TO.match(text, at, end)) and text[reading.start : at].find("我") != -1 and not re.search(r"[他她你说]", found.group("of")):
+    elif (
+        (found := _CHANGED_TO.match(text, at, end))
+        and text[reading.start : at].find("我") != -1
+        and not re.search(r"[他她你说]", found.group("of"))
+    ):
         if (span := han_trimmed(text, *found.span("what"))) is not None:
-            reading.add(f"uses:{qualifier_of(found.group('of').removesuffix('从'))}", span, manner=Manner.CHANGED)
+            of = qualifier_of(found.group("of"))
+            reading.add("uses" if of.startswith("从") else f"uses:{of}", span, manner=Manner.CHANGED)
     else:
         return False
     return True
@@ -82,7 +104,9 @@ def happened(reading: Reading, subject: Subject) -> bool:
     # The time may stand before the subject or after it, among the adverbs.
     if reading.time is None or reading.time.span.end > at:
         return False
-    if found := re.compile(r"(?:就)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{0,30})").match(text, at, end):
+    if found := re.compile(
+        r"(?:就)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{0,30})"
+    ).match(text, at, end):
         return _add(reading, "plan", *found.span("what"))
     rest = text[at:end]
     if _DONE.search(rest) and not _NOT_DONE.search(rest) and 3 <= len(rest) <= 40:

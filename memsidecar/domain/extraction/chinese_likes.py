@@ -14,19 +14,30 @@ from memsidecar.domain.extraction.values import han_items, han_trimmed
 Found = re.Match[str]
 Rule = Callable[[Reading, Subject, Found], None]
 # What is liked is in the talk, or is the one who is talked to.
-_DEICTIC = re.compile(r"(?:你|您|他|她|它|这|那|我|什么|谁|怎|哪|的$|\ufffc|上了?你|一下|得)|.{0,20}(?:你|您)(?:的|说|写|这|们|$)")
+_DEICTIC = re.compile(
+    r"(?:你|您|他|她|它|这|那|我|的|什么|谁|怎|哪|的$|\ufffc|上了?你|一下|得)|.{0,20}(?:你|您)(?:的|说|写|这|们|$)"
+)
 _STRENGTH = r"(?P<strong>特别|非常|超级?|最|很|真的?|太|十分|极其|尤其|挺|比较|蛮|还挺|有点|一直都?|从小就?|也|都|就|其实|真心|是真的?)*"
 _POLARITY = {
     "喜欢": 0.7, "喜爱": 0.8, "热爱": 1.0, "酷爱": 1.0, "钟爱": 1.0, "爱": 0.9, "爱好": 0.7, "享受": 0.7, "迷上": 0.8, "爱上": 0.9, "喜欢上": 0.8, "沉迷": 0.8,
     "讨厌": -1.0, "厌恶": -1.0, "反感": -0.8, "受不了": -1.0, "忍受不了": -1.0, "忍不了": -1.0, "害怕": -0.7, "怕": -0.6, "痛恨": -1.0, "恨": -0.9, "嫌弃": -0.7, "抵触": -0.7, "腻了": -0.6,
-    "不吃": -0.8, "不喝": -0.8, "不碰": -0.8, "避免": -0.8, "拒绝": -0.9, "戒": -0.8,
+    "不吃": -0.8, "不喝": -0.8, "不碰": -0.8, "不能吃": -0.8, "不能喝": -0.8, "吃不了": -0.8, "喝不了": -0.8, "改喝": 0.6, "改吃": 0.6, "恨死": -1.0, "讨厌死": -1.0, "爱死": 1.0, "避免": -0.8, "拒绝": -0.9, "戒": -0.8,
 }  # fmt: skip
 _VERBS = "|".join(sorted(_POLARITY, key=len, reverse=True))
-_LIKES = re.compile(rf"{_STRENGTH}(?P<not>不再|再也不|已经不|不太|不怎么|不是很|并不|从来不|从不|不|没那么)?{_STRENGTH.replace('strong', 'strong2')}(?P<verb>{_VERBS})了?(?P<what>[^！？]{{1,60}})")
-_PREFERS = re.compile(r"(?:更|比较|还是更|会更)(?:喜欢|爱|偏爱|倾向于?)(?P<what>[^，。！？]{1,30})|(?:宁愿|宁可|偏爱|倾向于)(?P<rather>[^。！？]{1,30})")
-_FAVOURITE = re.compile(r"(?:现在)?最(?:喜欢|爱|喜爱)的(?P<of>[^，。！？是\s]{1,10})(?P<now>现在|变成|已经)?(?:是|变成了|叫)(?P<what>[^，。！？]{1,30})")
-_INTERESTED = re.compile(r"对(?P<what>[^，。！？]{1,20}?)(?:很|非常|特别|比较|挺|一直)?(?P<not>不|没)?有?(?P<sign>感兴趣|有兴趣|兴趣|反感)(?:了)?(?=\s*(?:$|[，。！!,]))")
+_LIKES = re.compile(
+    rf"{_STRENGTH}(?P<not>不再|再也不|已经不|不太|不怎么|不是很|并不|从来不|从不|不|没那么)?{_STRENGTH.replace('strong', 'strong2')}(?P<verb>{_VERBS})了?(?P<what>[^！？]{{1,60}})"
+)
+_PREFERS = re.compile(
+    r"(?:更|比较|还是更|会更)(?:喜欢|爱|偏爱|倾向于?)(?P<what>[^，。！？]{1,30})|(?:宁愿|宁可|偏爱|倾向于)(?P<rather>[^。！？]{1,30})"
+)
+_FAVOURITE = re.compile(
+    r"(?:现在)?最(?:喜欢|爱|喜爱)的(?P<of>[^，。！？是\s]{1,10})(?P<now>现在|变成|已经)?(?:是|变成了|叫)(?P<what>[^，。！？]{1,30})"
+)
+_INTERESTED = re.compile(
+    r"对(?P<what>[^，。！？]{1,20}?)(?:很|非常|特别|比较|挺|一直)?(?P<not>不|没)?有?(?P<sign>感兴趣|有兴趣|兴趣|反感)(?:了)?(?=\s*(?:$|[，。！!,]))"
+)
 _NO_MORE = re.compile(r"不再|再也不|已经不|了\s*$|戒|爱上|迷上|喜欢上")
+_NEWLY = frozenset(("戒", "爱上", "迷上", "喜欢上", "改喝", "改吃"))
 _STYLE = re.compile(
     r"\W*(?:从现在起|从今以后|今后|以后|之后|往后|接下来)(?:都|请|你)*[，,\s]*(?P<wish>(?:请|回答|回复|不要|别|用|尽量|都|每次|给我|跟我|和我|说话|叫我)[^\n。！？]{2,120})"
     r"|\W*(?:请|麻烦)(?P<always>(?:始终|总是|一直|永远|每次都?)[^\n。！？]{2,120})"
@@ -36,7 +47,12 @@ _STYLE = re.compile(
 def _likes(reading: Reading, subject: Subject, found: Found) -> None:
     verb = found.group("verb")
     negated = found.group("not") is not None
-    if verb == "爱" and re.match(r"好|情|人|心|护|国|了", found.group("what")) or verb == "怕" and re.match(r"是|不", found.group("what")):
+    if (
+        (verb == "爱"
+        and re.match(r"好|情|人|心|护|国|了", found.group("what")))
+        or (verb == "怕"
+        and re.match(r"是|不", found.group("what")))
+    ):
         return
     polarity = _POLARITY[verb]
     if negated:
@@ -46,7 +62,12 @@ def _likes(reading: Reading, subject: Subject, found: Found) -> None:
     manner = subject.manner
     if subject.was:
         polarity, manner = (-0.4 if polarity > 0 else 0.4), Manner.CHANGED
-    elif _NO_MORE.search(found.group("not") or "") or verb in ("戒", "爱上", "迷上", "喜欢上") or (negated and found.group().rstrip().endswith("了")):
+    elif (
+        _NO_MORE.search(found.group("not") or "")
+        or verb in _NEWLY
+        or ((negated or verb[0] == "不") and "已经" in reading.text[reading.start : subject.end])
+        or (negated and found.group().rstrip().endswith("了"))
+    ):
         manner = Manner.CHANGED
     _each(reading, Span(*found.span("what")), polarity, manner)
 
@@ -73,7 +94,9 @@ def _favourite(reading: Reading, subject: Subject, found: Found) -> None:
         return
     manner = Manner.CHANGED if found.group("now") or "变成" in found.group() else subject.manner
     of = qualifier_of(found.group("of").rstrip("就还"))
-    reading.add(f"favourite:{of}", span, polarity=-0.4 if subject.was else 1.0, manner=Manner.CHANGED if subject.was else manner)
+    reading.add(
+        f"favourite:{of}", span, polarity=-0.4 if subject.was else 1.0, manner=Manner.CHANGED if subject.was else manner
+    )
 
 
 def _interested(reading: Reading, subject: Subject, found: Found) -> None:
@@ -91,4 +114,9 @@ def answer_style(reading: Reading) -> bool:
     return True
 
 
-LIKES: tuple[tuple[re.Pattern[str], Rule], ...] = ((_FAVOURITE, _favourite), (_PREFERS, _prefers), (_INTERESTED, _interested), (_LIKES, _likes))
+LIKES: tuple[tuple[re.Pattern[str], Rule], ...] = (
+    (_FAVOURITE, _favourite),
+    (_PREFERS, _prefers),
+    (_INTERESTED, _interested),
+    (_LIKES, _likes),
+)

@@ -14,18 +14,23 @@ from memsidecar.domain.names import NOT_GIVEN, NOT_NAMES, SURNAMES
 from memsidecar.domain.text import HAN
 
 _LONGEST_CLAUSE = 120
-_BORDER = re.compile(r"[，,；;：:（）()\s]+(?:(?:而且|并且|但是?|不过|然后|所以|因为|另外|同时|还有|以及|可是|只是|毕竟)(?=我|现在|也))?|(?<=[^\s，])(?=(?:但是?|不过|而且|因为|所以)我)")
+_BORDER = re.compile(
+    r"(?:[，,；;：:（）()]|(?<=[^\W\da-zA-Z])\s+(?=[^\W\da-zA-Z]))+(?:(?:而且|并且|但是?|不过|然后|所以|因为|另外|同时|还有|以及|可是|只是|毕竟)(?=我|现在|也))?|(?<=[^\s，])(?=(?:但是?|不过|而且|因为|所以)我)"
+)
 _ASKS = re.compile(
-    r"吗|呢\s*$|什么|哪[里儿个家些种位天年]?|谁|多少|几[个点岁次]|怎么|怎样|为何|如何|是不是|有没有|对不对|能不能|可不可以|该不该|要不要|会不会|好不好|[喜不]不喜欢|还是(?!会|要|很|不|得|挺|比较|更)|啥|来着|多大|是否|咋"
+    r"吗|呢\s*$|什么|哪[里儿个家些种位天年]?|谁|多少|几[个点岁次]|怎么|怎样|为何|如何|是不是|有没有|(?<!不)对不对|能不能|可不可以|该不该|要不要|会不会|好不好|[喜不]不喜欢|还是(?!会|要|很|不|得|挺|比较|更)|啥|来着|多大|是否|咋"
 )
 _TAG = re.compile(r"^(?:对吧|是吧|对吗|是吗|对不对|没错吧|对么|对不)\W*$")
 _LEAD = re.compile(
     r"(?:其实|不对不?|不是(?=，|,|的)|哦|噢|嗯|啊|对了|顺便(?:说|提)一?下?|另外|还有|而且|并且|但是?|不过|所以|因为|由于|你好|您好|大家好|嗨|好的|更正(?:一下)?|纠正(?:一下)?|说实话|老实说|坦白说|总之|毕竟|然后|当然|是的"
-    r"|对|请记住|记住|记得|告诉你|跟你说|说一下|补充一下|抱歉|不好意思|作为[^，,]{1,8}|目前|现在|如今|最近|[\s，,。！!、])+"
+    r"|对(?=[，,])|请记住|记住|记得|告诉你|跟你说|说一下|补充一下|抱歉|不好意思|作为[^，,]{1,8}|目前|现在|如今|最近|[\s，,。！!、])+"
 )
 _CORRECTS = re.compile(r"^(?:其实|不对|不是|更正|纠正)|不对|说错了?|搞错了?|记错了?|写错了?|更正|纠正")
-_NOT_IN_NAMES = NOT_GIVEN + "现今去前上下刚一直以目喜讨超特非真每正终昨明后周住搬学做当姓名年爱过已经曾"
-_NAME_CHARACTER = rf"(?:(?![{_NOT_IN_NAMES}])[{HAN}])"
+_NOT_IN_NAMES = (
+    "现在|今[年天]|去年|前[年天些]|上[周个]|下[周个]|刚|一直|以前|目前|最近|喜欢|讨厌|超|特别|非常|真的|平时|每|正在|终于|昨|后来|周[一二三四五六日末]"
+    "|住|搬|学|做|当|姓|年|爱|过敏|已经|曾|明[天年晚]"
+)
+_NAME_CHARACTER = rf"(?:(?![{NOT_GIVEN}]|{_NOT_IN_NAMES})[{HAN}])"
 NAME = rf"(?:{_NAME_CHARACTER}{{2,4}}|[A-Z][A-Za-z]*(?:[ ·][A-Z][A-Za-z]*){{0,2}})"
 _RELATION = "|".join(sorted(RELATIONS, key=len, reverse=True))
 _SUBJECT = re.compile(
@@ -54,6 +59,8 @@ class Subject:
     was: bool = False
     """It says how it was: 以前, 曾经."""
     manner: Manner = Manner.STATED
+    start: int = 0
+    """Where the clause begins in which the subject is written."""
     own: bool = True
     """The subject is written in this clause, not in one before it."""
 
@@ -61,7 +68,9 @@ class Subject:
 def clauses(text: str, start: int, end: int, *, asked: bool) -> Iterator[tuple[int, int]]:
     """The clauses of a sentence that state something."""
     borders = [found.span() for found in _BORDER.finditer(text, start, end)]
-    parts = [(a, b) for a, b in zip([start, *(b for _, b in borders)], [*(a for a, _ in borders), end], strict=True) if a < b]
+    parts = [
+        (a, b) for a, b in zip([start, *(b for _, b in borders)], [*(a for a, _ in borders), end], strict=True) if a < b
+    ]
     if any(_TAG.match(text[a:b]) for a, b in parts[1:]):
         return
     if asked:
@@ -98,7 +107,7 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
             return None
         return replace(before, at=first, end=end, was=was, manner=manner, own=False, name=None)
     if found.group("self") is not None:
-        return _with_predicate(text, Subject("", found.end(), end, was=was, manner=manner))
+        return _with_predicate(text, Subject("", found.end(), end, was=was, manner=manner, start=start))
     name = Span(*found.span("name")) if found.group("name") else None
     stop = found.end()
     if name is not None:
@@ -106,7 +115,7 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
         stop = name.end if name is not None else found.end("relation")
     whose = text[name.start : name.end] if name is not None else found.group("own")
     relation = RELATIONS[found.group("relation")]
-    return _with_predicate(text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner))
+    return _with_predicate(text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner, start))
 
 
 def _surely_named(text: str, name: Span, end: int) -> Span | None:
@@ -138,7 +147,9 @@ def introduces_relation(reading: Reading, subject: Subject) -> bool:
         return False
     found = _CALLED.match(reading.text, subject.at, subject.end)
     if found is None:
-        surname = re.compile(rf"姓(?P<name>[{SURNAMES}])\s*(?:$|[，。！!,])").match(reading.text, subject.at, subject.end)
+        surname = re.compile(rf"姓(?P<name>[{SURNAMES}])\s*(?:$|[，。！!,])").match(
+            reading.text, subject.at, subject.end
+        )
         if surname is None:
             return False
         found = surname

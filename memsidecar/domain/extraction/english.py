@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_dates as dates
-from memsidecar.domain.extraction.english_clauses import Head, clauses, head_of
-from memsidecar.domain.extraction.english_facts import FACTS
-from memsidecar.domain.extraction.english_likes import LIKES, answer_style, fancies, has_feeling
+from memsidecar.domain.extraction.english_clauses import RELATIVE, Head, clauses, head_of
+from memsidecar.domain.extraction.english_facts import FACTS, trade
+from memsidecar.domain.extraction.english_likes import LIKES, answer_style, fancies, has_feeling, stopped
 from memsidecar.domain.extraction.english_states import became, follows, got, is_something, relates, turned
+from memsidecar.domain.extraction.english_words import LANGUAGES, RELATIONS
 from memsidecar.domain.extraction.reading import Reading
+from memsidecar.domain.names import COMMON
 
-# A sentence without one of these says nothing that a rule reads.
-_WORTH = re.compile(r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|deadline|due|moved|postponed|rescheduled|pushed|delayed|extended|call me|Call me)\b|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture")
-_AS_A = re.compile(r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at|for|in|from)\s[^,]{2,40})?$", re.IGNORECASE)
+_CONTRASTS = re.compile(r",?\s*(?:and\s)?not\s(?!only|just)[\w' -]{1,30}$")
+_AS_A = re.compile(
+    r"(?:and\s|but\s|so\s)?as\s(?:a|an|the)\s(?P<trade>[a-z][a-z\s-]{2,50}?)(?:\s(?:at|for)\s(?P<where>[A-Z][^,]{1,40})|\s(?:in|from|with)\s[^,]{2,40})?$",
+    re.IGNORECASE,
+)
 
 
 def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None:
     """Adds what a sentence states; of a question (`asked`), what it states before it asks."""
     text = reading.text
-    if not _WORTH.search(text, start, end):
-        return
     if not asked:
         reading.start, reading.end, reading.time = start, end, None
         if answer_style(reading):
@@ -28,15 +32,53 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool) -> None
     before: Head | None = None
     for clause_start, clause_end in clauses(text, start, end, asked=asked):
         reading.start, reading.end, reading.time = clause_start, clause_end, None
-        if dates.dated(reading):
-            before = None
-            continue
-        head = head_of(text, clause_start, clause_end, before)
-        if head is None:
-            before = None
-            continue
-        before = head
+        known = len(reading.claims)
+        before = _read_clause(reading, clause_start, clause_end, before)
+        if _CONTRASTS.match(text, clause_end, end):
+            # "Bergen, not Oslo" takes Oslo back.
+            reading.claims[known:] = [
+                replace(claim, manner=Manner.CORRECTED) if claim.manner is Manner.STATED else claim
+                for claim in reading.claims[known:]
+            ]
+    if not asked and "y " in text[start:end]:
+        _relatives(reading, start, end)
+
+
+def _read_clause(reading: Reading, start: int, end: int, before: Head | None) -> Head | None:
+    """Reads one; gives what the next one may go on with."""
+    if dates.dated(reading):
+        return None
+    if trade_of := _AS_A.match(reading.text, start, end):
+        _as_a(reading, trade_of)
+        return None
+    head = head_of(reading.text, start, end, before)
+    if head is not None:
+        if not head.owned:
+            reading.start = head.start
         _read(reading, head)
+    return head
+
+
+def _relatives(reading: Reading, start: int, end: int) -> None:
+    """Who is named as somebody's what, wherever it stands in the sentence."""
+    for found in RELATIVE.finditer(reading.text, start, end):
+        relation, name = RELATIONS.get(found.group("relation").lower()), Span(*found.span("name"))
+        written = reading.text[name.start : name.end]
+        known = any(claim.attribute == relation and claim.value.startswith(written) for claim in reading.claims)
+        if relation is not None and not known and written not in COMMON and written.lower() not in LANGUAGES:
+            reading.start, reading.end, reading.time = start, end, None
+            reading.add(relation, name, entity_type="person" if relation != "pet" else "")
+
+
+def _as_a(reading: Reading, found: re.Match[str]) -> None:
+    """ "As a nurse at Bellevue, I ...": what the speaker is."""
+    if re.match(
+        r",?\s+(?:i|i'm|i've|my)\b", reading.text[found.end() : found.end() + 6], re.IGNORECASE
+    ) is None or not trade(found.group("trade")):
+        return
+    reading.add("job", Span(*found.span("trade")))
+    if found.group("where"):
+        reading.add("employer", Span(*found.span("where")), entity_type="organisation")
 
 
 def _read(reading: Reading, head: Head) -> None:
@@ -58,6 +100,8 @@ def _read(reading: Reading, head: Head) -> None:
         return
     if verb in ("turned", "turning"):
         turned(reading, head)
+    elif verb == "got" and ("'ve" in head.words or "have" in head.words):
+        FACTS["have"](reading, head)
     elif verb == "got":
         got(reading, head)
     elif verb in ("became", "become", "went"):
@@ -68,5 +112,7 @@ def _read(reading: Reading, head: Head) -> None:
         dates.plans(reading, head)
     if len(reading.claims) == before and (rule := FACTS.get(verb)):
         rule(reading, head)
+    if len(reading.claims) == before and verb == "quit":
+        stopped(reading, head)
     if len(reading.claims) == before and not dates.regularly(reading, head):
         dates.happened(reading, head)

@@ -8,23 +8,26 @@ from dataclasses import dataclass, field
 
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction.english_words import RELATIONS
+from memsidecar.domain.extraction.times import english_time
 
 LONGEST_CLAUSE = 400
 _SUBJECT_WORD = r"(?:i|i'\w+|my|we|we'\w+|our|he|she|they|you|you're|it|it's|this|that's|there|there's|his|her|their|the|everyone|people)\b"
 _ADVERB = r"(?:(?:now|also|just|then|currently|recently|lately|sadly|luckily|fortunately|unfortunately|even|still)\s+)?"
 # What can go on without a subject: "I'm 28 and live in Oslo".
-_GOES_ON = (
-    r"(?:live\sin|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s|prefer\s|hate\s|love\s|study\s|speak\s|own\sa|recently\s\w+ed)"
+_GOES_ON = r"(?:live\sin|work(?:ing)?\s(?:at|for|as)|am\s|have\san?\s|moved\sto|don't\s|do\snot\s|can't\s|prefer\s|hate\s|love\s|study\s|speak\s|own\sa|recently\s\w+ed|(?:\w+ly\s)?(?:prefer|refuse|avoid|dislike|enjoy)\s)"
+_MAY_BREAK = re.compile(
+    r"[;:()—,]|\.{2}|(?<=\s)[-–]{1,2}(?=\s)|(?<=\s)(?:and|but|so|because|since|although|though|plus|while|yet|or)(?=\s)"
 )
-_BREAK = re.compile(
-    rf"""\s*[;:()—]+\s* | \s[-–]{{1,2}}\s | \s*\.{{2,}}\s*
-    | \s*,?\s+(?=(?:and|but|so|because|since|although|though|plus|while|yet|or)\s+{_ADVERB}{_SUBJECT_WORD})
-    | \s*,\s*(?=(?:(?:but|so|yet|which|who|where|because|although|though|especially|can|could|would|will|do|does|did|is|are|what|how|why|when|any|please|thanks
-        |right|correct|isn't|don't|aren't|yeah|huh|no|not|{_ADVERB}{_SUBJECT_WORD})\b))
-    | \s*,?\s+(?=(?:and|but)\s+{_ADVERB}{_GOES_ON})
-    | \s+(?=so\s+(?:that\b|can\b|could\b|please\b))
-    """,
+_ALWAYS_BREAKS = re.compile(r"(?:[;()—]|:(?!\d)|\.{2,}|[-–]{1,2}(?=\s))[\s;:()—.–-]*")
+_AFTER_COMMA = re.compile(
+    rf"""[,\s]*(?=(?:but|so|yet|which|who|where|because|although|though|especially|can|could|would|will|do|does|did|is\s(?:it|there|this|that)
+        |are\s(?:there|you|these)|what|how|why|when|any|please|thanks|right|correct|isn't|don't|aren't|yeah|huh|no|not|{_ADVERB}{_SUBJECT_WORD})\b
+        |(?:and|or|plus|since|while)\s+{_ADVERB}{_SUBJECT_WORD}|and\s+{_ADVERB}{_GOES_ON})""",
     re.VERBOSE | re.IGNORECASE,
+)
+_JOINS = re.compile(
+    rf"(?:and|but|so|because|since|although|though|plus|while|yet|or)\s+{_ADVERB}{_SUBJECT_WORD}|(?:and|but)\s+{_ADVERB}{_GOES_ON}|so\s+(?:that|can|could|please)\b",
+    re.IGNORECASE,
 )
 _ASKS = re.compile(
     r"(?:(?:and|but|so|or|also|then|well|hmm|ok|okay|hey|hi|please|maybe|just|now)\b[\s,]*)*"
@@ -36,16 +39,17 @@ _TAG = re.compile(
     r"(?:right|correct|yeah|yes|no|huh|eh|ok|okay|true|isn't|don't\s(?:i|we)|aren't|am\si\snot|do\si|am\si|is\sthat|which\s(?:was|is|one)|remember|or\s(?:not|what)|didn't\si)\b",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
+LEAD = re.compile(
     r"(?:(?:and|but|so|also|plus|well|oh|ah|hi|hey|hello|yes|yeah|yep|sure|ok|okay|no|nope|wait|hm+|actually|btw|by\sthe\sway|fyi|honestly|personally|frankly|anyway|though"
-    r"|although|because|since|while|however|correction|sorry|oops|now|currently|nowadays|these\sdays|right\snow|at\sthe\smoment|lately|recently|as\sof\snow|today"
+    r"|although|because|since|while|however|correction|sorry|oops|turns\sout(?:\sthat)?|it\sturns\sout(?:\sthat)?|scratch\sthat|i\swas\s(?:wrong|mistaken)|now|currently|nowadays|these\sdays|right\snow|at\sthe\smoment|lately|recently|as\sof\snow|today"
     r"|sadly|luckily|fortunately|unfortunately|in\sfact|to\sbe\shonest|tbh|for\scontext|for\sthe\srecord|as\syou\sknow|of\scourse|thanks|thank\syou|great|wow|good\smorning"
     r"|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect\s(?:that|myself)|just|generally|usually|in\sgeneral|overall|there|please\snote(?:\sthat)?|note\sthat"
     r"|remember(?:\sthat)?|you\sshould\sknow(?:\sthat)?|just\sso\syou\sknow|first|second|finally|then|also)\b[\s,!.:-]*){1,8}",
     re.IGNORECASE,
 )
-_CORRECTS = re.compile(
-    r"\b(?:actually|no|nope|wait|correction|sorry|oops|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect)\b", re.IGNORECASE
+CORRECTS = re.compile(
+    r"\b(?:actually|no|nope|wait|correction|sorry|oops|i\s(?:meant|mean|misspoke)|my\s(?:mistake|bad)|let\sme\scorrect|turns\sout|scratch\sthat|i\swas\s(?:wrong|mistaken))\b",
+    re.IGNORECASE,
 )
 _CHANGES = re.compile(r"\b(?:now|nowadays|as\sof\snow)\b", re.IGNORECASE)
 _RELATION = "|".join(sorted((word.replace("-", "[ -]") for word in RELATIONS), key=len, reverse=True))
@@ -58,18 +62,36 @@ _SUBJECT = re.compile(
     """,
     re.VERBOSE,
 )
+# How a time begins that stands before the subject.
+_TIME_FIRST = re.compile(
+    r"(?:in|on|at|since|from|by|after|before|around|back|as\sof|starting|last|next|this|yesterday|today|tomorrow|tonight|the|a|an|one|two|three|four|five|six"
+    r"|seven|eight|nine|ten|\d+|several|early|late|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
+_AFTER_TIME = re.compile(r"[\s,]*")
+RELATIVE = re.compile(
+    rf"\b(?:[Mm]y|[Oo]ur)\s(?:(?:older|younger|elder|eldest|oldest|youngest|little|big|twin|best|good|close|old|dear|new)\s){{0,2}}(?P<relation>{_RELATION}),?\s"
+    rf"(?P<name>[A-ZÀ-Ý][\w-]+)(?=\s[a-z]|'s\s|\s*$|[,.!]|\sand\s)"
+)
+"""Somebody near and his name, anywhere: "with my daughter Sara"."""
 _WORD = re.compile(r"[\s,]*('(?:m|ve|re|s|ll|d)\b|[^\W_][\w+#-]*(?:'[a-z]+)?|\ufffc+)")
 _BE = frozenset("am is are was were be been being 'm 're 's".split())
-_NOT = frozenset("not never don't doesn't didn't isn't aren't wasn't weren't haven't hasn't can't cannot won't ain't dont cant".split())
+_NOT = frozenset(
+    "not never don't doesn't didn't isn't aren't wasn't weren't haven't hasn't can't cannot won't ain't dont cant".split()
+)
 _ADVERBS = frozenset(
     """really truly absolutely totally just also still currently now actually always usually often generally recently lately finally
     already strongly deeply personally genuinely honestly definitely particularly especially simply only even kinda mostly mainly quite very so super
     pretty both all does 've long originally officially newly happily proudly firmly completely naturally
     typically normally greatly thoroughly passionately sincerely""".split()
 )
-_STRONG = frozenset("really truly absolutely totally strongly deeply always so super very completely firmly passionately".split())
+_STRONG = frozenset(
+    "really truly absolutely totally strongly deeply always so super very completely firmly passionately".split()
+)
 _MODAL = frozenset("could would might may should will must 'll 'd shall wouldn't couldn't shouldn't".split())
-_AFTER_HAVE = frozenset("been always never just recently also become got had moved lived worked started long loved hated decided switched stopped gone grown".split())
+_AFTER_HAVE = frozenset(
+    "been always never just recently also become got had moved lived worked started long loved hated decided switched stopped gone grown".split()
+)
 _STRESSED = re.compile(r"\s+(?:not|really|also|still|like|love|enjoy|hate|prefer|live|work|have|own)\b")
 _HAVE = frozenset("have has had".split())
 
@@ -85,6 +107,8 @@ class Head:
     name: Span | None = None
     relation_span: Span | None = None
     names: bool = False
+    owned: bool = True
+    """The subject is written in this clause, not in the one before it."""
     plural: bool = False
     verb: str = ""
     verb_at: int = 0
@@ -101,7 +125,7 @@ class Head:
 
 def clauses(text: str, start: int, end: int, *, asked: bool) -> Iterator[tuple[int, int]]:
     """The clauses of a sentence that state something; of a question (`asked`) those before what is asked."""
-    borders = [found.span() for found in _BREAK.finditer(text, start, end)]
+    borders = list(_borders(text, start, end))
     parts = list(zip([start, *(b for _, b in borders)], [*(a for a, _ in borders), end], strict=True))
     parts = [(a, b) for a, b in parts if a < b]
     if asked:
@@ -109,8 +133,39 @@ def clauses(text: str, start: int, end: int, *, asked: bool) -> Iterator[tuple[i
         if first is None or first == 0 or any(_TAG.match(text, a, b) for a, b in parts[1:]):
             return
         parts = parts[:first]
+    first_of: int | None = None
     for a, b in parts:
+        a = first_of if first_of is not None else a
+        # "Actually," and "In 2019," belong to what comes after them.
+        if LEAD.fullmatch(text, a, b) or _is_time(text, a, b):
+            first_of = a
+            continue
+        first_of = None
         yield a, min(b, a + LONGEST_CLAUSE)
+
+
+def _borders(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    after = start
+    for found in _MAY_BREAK.finditer(text, start, end):
+        at = found.start()
+        if at < after:
+            continue
+        sign = text[at]
+        if sign.isalpha():
+            if _JOINS.match(text, at, end):
+                yield at, at
+            continue
+        border = (_AFTER_COMMA if sign == "," else _ALWAYS_BREAKS).match(text, at, end)
+        if border is not None:
+            after = border.end()
+            yield at, after
+
+
+def _is_time(text: str, start: int, end: int) -> bool:
+    if end - start > 40 or not _TIME_FIRST.match(text, start, end):
+        return False
+    found = english_time(text, start, end)
+    return found is not None and found.outer.start - start < 2 and end - found.outer.end < 2
 
 
 def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None:
@@ -120,17 +175,23 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
     """
     head = Head(start, end)
     at = start
-    if lead := _LEAD.match(text, start, end):
+    if lead := LEAD.match(text, start, end):
         at = lead.end()
-        if _CORRECTS.search(lead.group()):
+        if CORRECTS.search(lead.group()):
             head.manner = Manner.CORRECTED
         elif _CHANGES.search(lead.group()):
             head.manner = Manner.CHANGED
+    if (
+        _TIME_FIRST.match(text, at, end)
+        and (time := english_time(text, at, min(end, at + 40))) is not None
+        and time.outer.start - at < 2
+    ):
+        at = _AFTER_TIME.match(text, time.outer.end, end).end()  # type: ignore[union-attr]  # matches the empty text, too
     found = _SUBJECT.match(text, at, end)
     if found is None:
         if before is None or not re.match(r"(?:and|but)\s", text[start : start + 4]):
             return None
-        head.subject = before.subject
+        head.subject, head.relation, head.owned, head.start = before.subject, before.relation, False, before.start
         _read_verb(text, at, head)
         return head if head.verb else None
     at = found.end()
@@ -142,7 +203,11 @@ def head_of(text: str, start: int, end: int, before: Head | None) -> Head | None
 
 def _read_relation(text: str, found: re.Match[str], head: Head) -> None:
     head.relation = RELATIONS.get(found.group("relation").replace(" ", "-").lower(), "")
-    head.plural = found.group("plural") is not None or found.group("many") is not None
+    head.plural = (
+        found.group("relation").endswith("parents")
+        or found.group("plural") is not None
+        or found.group("many") is not None
+    )
     head.relation_span = Span(*found.span("own"))
     head.names = found.group("names") is not None
     if found.group("name"):

@@ -7,6 +7,7 @@ import re
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.reading import Reading
+from memsidecar.domain.extraction.times import english_time
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
 _POLARITY = {
@@ -35,31 +36,44 @@ _ONLY_NEGATED = frozenset(("stand", "bear", "tolerate"))
 _PAST = frozenset(("loved", "liked", "enjoyed", "hated", "disliked"))
 # What is liked is in front of the eyes, or in the talk, and is not known later.
 _DEICTIC = re.compile(
-    r"(?:(?:it|its|it's|this|that|these|those|them|they|him|her|me|us|you|your|yours|u|both|all|everything|anything|nothing|something|one|each|how|what|when|where|why|if|whether|who|hearing"
+    r"(?:(?:it|its|it's|this|that|these|those|them|they|him|her|me|us|you|your|yours|u|both|all|everything|nothing|something(?!\s(?:that|with))|anything(?!\s\w)|one|each|how|what|when|where|why|if|whether|who|hearing"
     r"|seeing\s(?:you|your|how|that|the|them)|to\s(?:hear|know|see|add|use|make|have|get|be|say|think|believe|talk|chat|help|thank|ask|start|include|focus|discuss|share|understand"
     r"|keep|do|go\sover|implement|create|show|call|give|know|learn|improve|work|visit|admit|consider)"
     r"|being\sable|having\s(?:you|your)|talking\s(?:to|with)\syou|chatting|the\s(?:way|idea|fact|look|sound|part|concept|suggestion|analogy|one|ones|thought|vibe|colou?rs?|design|new|picture|photo|pic"
-    r"|help|support|effort|energy|passion|enthusiasm|detail|insight|feedback|advice|approach|first|second|third)|his|any|more|such|some(?!\w)|so|myself|each|another|not|no|\ufffc)"
+    r"|help|support|effort|energy|passion|enthusiasm|detail|insight|feedback|advice|approach|first|second|third)|his|more|such|some(?!\w)|so|myself|each|another|not|no|\ufffc)"
     r"(?![\w-])|the\s[a-z]+\s(?:you|in\sthis|in\sthat|of\s(?:this|that|your)|on\s(?:this|that|your)|for\s(?:this|that))\b|.{0,40}\b(?:you|your|here|of\sthis|of\sthat|this\stime)\b)",
     re.IGNORECASE,
 )
 _THE_OK = re.compile(
     r"the\s(?:[A-Z]|beach|ocean|sea|mountains?|outdoors|rain|snow|sun|cold|heat|summer|winter|smell|sound\sof|taste|feeling|color|colour|city|countryside|theat|gym|piano|guitar|violin)"
 )
-_PREFERS = re.compile(r"\s+")
+# Of what was just spoken, near the beginning.
+_POINTS = re.compile(r"\b(?:it|them|ones?)\b")
+_MORE_THAN = re.compile(r"\s(?:more|better)\sthan\s")
 _OVER = re.compile(r"\s(?:over|to|rather\sthan|instead\sof|than)\s")
 _RATHER = re.compile(r"\s+(?P<what>[a-z].{2,100}?\sthan\s[a-z][^,.;]{1,60})", re.IGNORECASE)
-_FAN = re.compile(r"(?:an?\s+)?(?P<how>big|huge|massive|total|die-hard|great|real|lifelong|avid)?\s*fan\s+of\s+")
-_INTO = re.compile(r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|interested\sin|addicted\sto|in\slove\swith|hooked\son|partial\sto)\s+")
-_AGAINST = re.compile(r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto|uncomfortable\swith)\s+")
-_STRONG_AGAINST = re.compile(r"\s+(?P<sign>aversion|dislike|preference|love|passion|distaste|fear|soft\sspot|sweet\stooth)\s+(?:to|of|for|towards?)\s+")
+_FAN = re.compile(
+    r"(?:an?\s+)?(?P<how>(?:big|huge|massive|total|die-hard|great|real|lifelong|avid|strong|firm|passionate)\s)?(?:fan|lover|supporter|advocate|enthusiast)\s(?:of|for)\s+"
+)
+_INTO = re.compile(
+    r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|addicted\sto|in\slove\swith|hooked\son|partial\sto)\s+"
+)
+_NOT_IN = re.compile(r"interested\sin\s+")
+_AGAINST = re.compile(
+    r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto|uncomfortable\swith)\s+"
+)
 _STYLE = re.compile(
     r"\W*(?:(?:so|ok|okay|also|and|please|hey|hi)\b[\s,]*)*(?:(?:from\snow\son|going\sforward|in\s(?:the\s)?future|for\sfuture\sreference|moving\sforward|in\sall\s(?:your\s)?(?:replies|answers|responses))[\s,:]*(?:please\s)?"
     r"(?P<wish>(?:i\swant\syou\sto\s|always\s|never\s|don't\s|do\snot\s|only\s|keep\s|use\s|be\s|answer|reply|respond|give|write|call\sme|format|include|avoid|explain|speak|talk|address|stop|start|make)[^\n]{2,260})"
     r"|(?:please\s)?(?P<always>(?:always|never)\s(?:answer|reply|respond|use|include|give|format|write|provide|keep|add|cite|speak|address|explain|start|end|show|call\sme|mention)\b[^\n]{2,260}))",
     re.IGNORECASE,
 )
-_REPLIES = re.compile(r"\b(?:answers?|replies|reply|responses?|explanations?|respond|emojis?|bullet|bullets|code\sexamples|tone|jargon)\b", re.IGNORECASE)
+# "Never give up" is no wish about answers.
+_STANDING = re.compile(
+    r"\b(?:when(?:ever)?\s(?:i|you|we)|if\si|in\s(?:your|all)|answers?|answering|replies|reply|responses?|respond|explanations?|explain(?:ing)?|emojis?|bullets?|examples?"
+    r"|tone|jargon|cite|sources?|format|call\sme)\b",
+    re.IGNORECASE,
+)
 _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
 
 
@@ -106,12 +120,13 @@ def wishes(reading: Reading, head: Head, start: int, polarity: float, manner: Ma
         return
     if text.startswith("to ", span.start):
         span = Span(span.start + 3, span.end)
-    listed = items(text, span)
-    if len(listed) == 1 and "," in text[listed[0].start : listed[0].end]:
-        shorter = trimmed(text, span.start, text.index(",", span.start, span.end))
-        listed = [shorter] if shorter is not None else []
-    for part in listed:
-        if not _DEICTIC.match(text[part.start : part.end]):
+    for part in items(text, span):
+        written = text[part.start : part.end]
+        if _DEICTIC.match(written) or _POINTS.search(written[:24]):
+            continue
+        if _MORE_THAN.search(written):
+            reading.add("prefers", part, polarity=0.8, manner=manner)
+        else:
             reading.add("likes", part, polarity=polarity, manner=manner)
 
 
@@ -131,10 +146,24 @@ def prefers(reading: Reading, head: Head) -> None:
         return
     end = cut(text, head.after, head.end, wish=True, commas=False)
     span = trimmed(text, head.after, end)
-    if span is None or _DEICTIC.match(text[span.start : span.end]) and not text.startswith("to ", span.start):
+    if span is not None and text.startswith("not ", span.start):
+        wishes(reading, head, span.start + len("not "), -0.7, head.manner)
         return
-    if text.startswith("to ", span.start) and re.match(r"to\s(?:be|see|know|have|keep|go\swith)\b", text[span.start : span.end]) and not _OVER.search(text, span.start, span.end):
+    if (
+        span is None
+        or _POINTS.search(text[span.start : span.end][:24])
+        or (_DEICTIC.match(text[span.start : span.end])
+        and not text.startswith("to ", span.start))
+    ):
         return
+    if (
+        text.startswith("to ", span.start)
+        and re.match(r"to\s(?:be|see|know|have|keep|go\swith)\b", text[span.start : span.end])
+        and not _OVER.search(text, span.start, span.end)
+    ):
+        return
+    if text.startswith("to ", span.start):
+        span = Span(span.start + 3, span.end)
     reading.add("prefers", span, polarity=0.8, manner=head.manner)
 
 
@@ -145,6 +174,8 @@ def fancies(reading: Reading, head: Head) -> bool:
         return False
     polarity = -0.6 if head.negated else 0.8
     found = _FAN.match(text, at, head.end) or _INTO.match(text, at, head.end)
+    if found is None and head.negated:
+        found = _NOT_IN.match(text, at, head.end)
     if found is None:
         found = _AGAINST.match(text, at, head.end)
         polarity = 0.3 if head.negated else -0.7
@@ -157,13 +188,19 @@ def fancies(reading: Reading, head: Head) -> bool:
 
 def has_feeling(reading: Reading, head: Head) -> bool:
     """Of "have a strong aversion to"; whether it was one."""
-    found = re.compile(r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot)\s+(?:to|of|for|towards?|against)\s+").match(
-        reading.text, head.after, head.end
-    )
+    found = re.compile(
+        r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot|phobia|fear|hatred)\s+(?:to|of|for|towards?|against)\s+"
+    ).match(reading.text, head.after, head.end)
     if found is None or head.relation or head.negated or head.modal or head.past:
         return False
     sign = found.group("sign")
-    wishes(reading, head, found.end(), -0.8 if sign in ("aversion", "dislike", "distaste") else 0.8, head.manner)
+    wishes(
+        reading,
+        head,
+        found.end(),
+        -0.8 if sign in ("aversion", "dislike", "distaste", "phobia", "fear", "hatred") else 0.8,
+        head.manner,
+    )
     return True
 
 
@@ -173,6 +210,8 @@ def answer_style(reading: Reading) -> bool:
     if found is None:
         return False
     group = "wish" if found.group("wish") else "always"
+    if group == "always" and not _STANDING.search(found.group()):
+        return False
     span = trimmed(reading.text, *found.span(group)) if found.end() - found.start() <= 120 else Span(*found.span(group))
     if span is None:
         return False
@@ -180,7 +219,33 @@ def answer_style(reading: Reading) -> bool:
     return True
 
 
+_CONSUMING = re.compile(r"\s+(?:eating\s+|drinking\s+)?(?=[a-z])")
+_NOT_STOPPED = re.compile(
+    r"\s+(?:my|the|working|being|doing|trying|using|by|at|for|in|a|an|and|to|it|that|this|on|talking|thinking|when|because|job|school|college)\b"
+)
+
+
+def stopped(reading: Reading, head: Head) -> None:
+    """Of "stopped drinking coffee", "quit smoking", "gave up sugar"."""
+    text = reading.text
+    start = head.after
+    if head.verb == "gave":
+        if not text.startswith(" up ", start):
+            return
+        start += len(" up")
+    if head.relation or head.negated or head.modal or _NOT_STOPPED.match(text, start, head.end):
+        return
+    found = _CONSUMING.match(text, start, head.end)
+    if found is not None and (head.verb == "gave" or text[found.start() : head.end].split()[0].endswith("ing")):
+        reading.time = english_time(text, head.start, head.end)
+        stop = reading.time.outer.start if reading.time is not None else head.end
+        span = trimmed(text, found.end(), min(stop, cut(text, found.end(), head.end)))
+        if span is not None and len(text[span.start : span.end].split()) < 5:
+            reading.add("likes", span, polarity=-0.6, manner=Manner.CHANGED, since=True)
+
+
 LIKES = {
     **dict.fromkeys(_POLARITY, likes),
     **dict.fromkeys(("prefer", "rather"), prefers),
+    **dict.fromkeys(("stopped", "gave"), stopped),
 }

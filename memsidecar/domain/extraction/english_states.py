@@ -17,22 +17,47 @@ _ONLY_NAME = re.compile(rf"\s+(?P<name>{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)")
 _IS_NAME = re.compile(
     rf"\s+(?:(?:is|are|was|'s)\s+)?(?:called|named)\s+(?P<called>{_NAME})|\s*(?:is|'s)\s+(?P<is>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.\s)?{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)"
 )
-_AGE = re.compile(r"\s*(?P<age>\d{1,3})(?:[\s-]years?[\s-]old|[\s-]y/?o\b)?(?=\s*$|\s*[,.!)]|\s+(?:and|but|now|last|this|today|in|years|on)\b)(?:\syears?\sold)?")
-_NOT_AGE = re.compile(r"\s*\d{1,3}\s*(?:%|percent|minutes|hours|days|weeks|months|km|miles|points|steps|pages|years\s(?:into|in|away|behind|of|sober|clean))", re.IGNORECASE)
-_HEIGHT = re.compile(r"\s*(?P<height>\d(?:\.\d+)?\s?m|\d{3}\s?cm|\d'\s?\d{1,2}\"?|\d\s?(?:feet|foot|ft)(?:\s\d{1,2}(?:\sinches)?)?)\s+tall\b")
+_AGE = re.compile(
+    r"\s*(?P<age>\d{1,3})(?:[\s-]years?[\s-]old|[\s-]y/?o\b)?(?=\s*$|\s*[,.!)]|\s+(?:and|but|now|last|this|today|in|years|on|not)\b)(?:\syears?\sold)?"
+)
+_NOT_AGE = re.compile(
+    r"\s*\d{1,3}\s*(?:%|percent|minutes|hours|days|weeks|months|km|miles|points|steps|pages|years\s(?:into|in|away|behind|of|sober|clean))",
+    re.IGNORECASE,
+)
+_HEIGHT = re.compile(
+    r"\s*(?P<height>\d(?:\.\d+)?\s?m|\d{3}\s?cm|\d'\s?\d{1,2}\"?|\d\s?(?:feet|foot|ft)(?:\s\d{1,2}(?:\sinches)?)?)\s+tall\b"
+)
 _ARTICLE = re.compile(r"\s*(?:an?|the)\s+")
-_NOUN_END = re.compile(r"\s(?:at|in|from|for|with|who|that|which|working|living|based|and|by|of|on|specializing|specialising|trying|looking|studying|here|now|currently)\b")
+_NOUN_END = re.compile(
+    r"\s(?:at|in|from|for|with|who|that|which|working|living|based|and|by|of|on|specializing|specialising|trying|looking|studying|here|now|currently)\b"
+)
+_YEAR_OLD = re.compile(r"(?P<age>\d{1,3})[- ]year[- ]old\s*")
+_APPOSED = re.compile(r",\s+an?\s+")
+_BASED = re.compile(r"\b(?:based|living|residing)\s+in\s+(?=[A-Z])")
 _FROM = re.compile(r"\bfrom\s+(?=[A-Z])")
 _EMPLOYER = re.compile(r"\s(?:at|for|with)\s+(?=[A-Z])")
 _ALLERGIC = re.compile(r"\s+to\s+")
 _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
-_ENGAGED = re.compile(r"\s+to\s+(?:my\s+[a-z]+,?\s+)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s+(?:and|since|for|in|last)\b)")
-_ZONE = re.compile(r"\s*(?:in|on)\s+(?:the\s+)?(?P<zone>[A-Z][A-Za-z/_+:\-0-9]{1,30}(?:\s[A-Z][a-z]+)?)\s+time(?:\s?zone)?\b|\s*in\s+(?P<utc>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?)")
-_NOT_AFTER_BE = frozenset("sure sorry back done ready late sick tired fine good ok okay happy glad afraid here there home".split())
-_PLAIN_END = re.compile(r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these|based|last|this|again|currently|yet)\b)")
+_ENGAGED = re.compile(
+    r"\s+to\s+(?:my\s+[a-z]+,?\s+)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s+(?:and|since|for|in|last)\b)"
+)
+_ZONE = re.compile(
+    r"\s*(?:in|on)\s+(?:the\s+)?(?P<zone>[A-Z][A-Za-z/_+:\-0-9]{1,30}(?:\s[A-Z][a-z]+)?)\s+time(?:\s?zone)?\b|\s*in\s+(?P<utc>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?)"
+)
+_NOT_AFTER_BE = frozenset(
+    "sure sorry back done ready late sick tired fine good ok okay happy glad afraid here there home".split()
+)
+_PLAIN_END = re.compile(
+    r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these|based|last|this|again|currently|yet|any\s?more)\b)"
+)
 _STATUS_IS_OTHER = re.compile(r"\s+(?:in|by|with|from|parent|mom|mum|dad|mother|father|file|page|point)\b")
-_DIET_NOUN = re.compile(r"\s*(?:an?\s+)?(?:strict\s+|mostly\s+|recently\s+|proud\s+|lifelong\s+|total\s+|committed\s+)?(?P<diet>[a-z]+(?:-[a-z]+)?)")
-_DIET = re.compile(r"\s+(?:an?\s+|my\s+)?(?:very\s+)?(?:strict\s+|strictly\s+)?(?P<diet>[a-z-]+(?:[,\s]+(?:and\s+)?[a-z]+-free){0,3})\s+(?:diet|lifestyle)\b", re.IGNORECASE)
+_DIET_NOUN = re.compile(
+    r"\s*(?:an?\s+)?(?:strict\s+|mostly\s+|recently\s+|proud\s+|lifelong\s+|total\s+|committed\s+)?(?P<diet>[a-z]+(?:-[a-z]+)?)"
+)
+_DIET = re.compile(
+    r"\s+(?:an?\s+|my\s+)?(?:very\s+)?(?:strict\s+|strictly\s+)?(?P<diet>[a-z-]+(?:[,\s]+(?:and\s+)?[a-z]+-free){0,3})\s+(?:diet|lifestyle)\b",
+    re.IGNORECASE,
+)
 
 
 def is_something(reading: Reading, head: Head) -> None:
@@ -52,13 +77,29 @@ def is_something(reading: Reading, head: Head) -> None:
         _status(reading, head, at)
     elif word in words.NATIONALITIES and text[at].isupper() and _PLAIN_END.match(text, head.after, end):
         reading.add("nationality", Span(at, head.after), subject=head.subject, negated=head.negated, manner=head.manner)
-    elif (diet := _DIET_NOUN.match(text, at, end)) and diet.group("diet") in words.DIETS and _PLAIN_END.match(text, diet.end(), end):
+    elif (
+        (diet := _DIET_NOUN.match(text, at, end))
+        and diet.group("diet") in words.DIETS
+        and _PLAIN_END.match(text, diet.end(), end)
+    ):
         _diet(reading, head, Span(*diet.span("diet")))
     elif found := _ARTICLE.match(text, at, end):
         _noun(reading, head, found.end())
     elif word in ("unemployed", "retired", "self-employed", "jobless"):
         reading.add("job", Span(at, head.after), subject=head.subject, negated=head.negated, manner=head.manner)
-    elif word in ("pregnant", "diabetic", "asthmatic", "epileptic", "autistic", "deaf", "blind", "colorblind", "lactose", "dyslexic", "bipolar"):
+    elif word in (
+        "pregnant",
+        "diabetic",
+        "asthmatic",
+        "epileptic",
+        "autistic",
+        "deaf",
+        "blind",
+        "colorblind",
+        "lactose",
+        "dyslexic",
+        "bipolar",
+    ):
         stop = head.after + len(" intolerant") if word == "lactose" else head.after
         reading.add("health", Span(at, min(stop, end)), subject=head.subject, negated=head.negated, manner=head.manner)
     elif not head.relation and word not in _NOT_AFTER_BE and not head.negated:
@@ -70,7 +111,12 @@ def is_something(reading: Reading, head: Head) -> None:
 def _zone(reading: Reading, head: Head) -> bool:
     found = _ZONE.match(reading.text, head.verb_at, head.end)
     if found is not None:
-        reading.add("timezone", Span(*found.span("zone" if found.group("zone") else "utc")), subject=head.subject, manner=head.manner)
+        reading.add(
+            "timezone",
+            Span(*found.span("zone" if found.group("zone") else "utc")),
+            subject=head.subject,
+            manner=head.manner,
+        )
     return found is not None
 
 
@@ -115,8 +161,17 @@ def _status(reading: Reading, head: Head, at: int, *, changed: bool = False) -> 
     manner = Manner.CHANGED if changed or _ANY_MORE.search(reading.text, head.start, head.end) else head.manner
     span = Span(at, after)
     reading.add("relationship_status", span, subject=head.subject, negated=head.negated, manner=manner, since=changed)
-    if (found := _ENGAGED.match(reading.text, after, head.end)) and not head.negated and head.verb in ("engaged", "married"):
-        reading.add("partner" if head.verb == "engaged" else "spouse", Span(*found.span("name")), subject=head.subject, entity_type="person")
+    if (
+        (found := _ENGAGED.match(reading.text, after, head.end))
+        and not head.negated
+        and head.verb in ("engaged", "married")
+    ):
+        reading.add(
+            "partner" if head.verb == "engaged" else "spouse",
+            Span(*found.span("name")),
+            subject=head.subject,
+            entity_type="person",
+        )
 
 
 def got(reading: Reading, head: Head) -> None:
@@ -129,7 +184,7 @@ def got(reading: Reading, head: Head) -> None:
     if word in words.STATUSES:
         head.verb = word
         _status(reading, head, following.start("word"), changed=True)
-    elif word in ("promoted", "diagnosed"):
+    elif word in ("promoted", "diagnosed", "laid", "fired"):
         head.verb, head.after = word, following.end()
         FACTS[word](reading, head)
     else:
@@ -140,7 +195,9 @@ def got(reading: Reading, head: Head) -> None:
 
 def _diet(reading: Reading, head: Head, span: Span, *, changed: bool = False) -> None:
     negated = head.negated
-    manner = Manner.CHANGED if changed or (negated and _ANY_MORE.search(reading.text, head.start, head.end)) else head.manner
+    manner = (
+        Manner.CHANGED if changed or (negated and _ANY_MORE.search(reading.text, head.start, head.end)) else head.manner
+    )
     reading.add("diet", span, subject=head.subject, negated=negated, manner=manner)
 
 
@@ -174,6 +231,10 @@ def _noun(reading: Reading, head: Head, at: int) -> None:
     noun = trimmed(text, at, stop.start() if stop else end)
     if noun is None:
         return
+    if aged := _YEAR_OLD.match(text, noun.start, noun.end):
+        if not head.negated and not head.plural:
+            reading.add("age", Span(*aged.span("age")), subject=head.subject, manner=head.manner)
+        noun = Span(aged.end(), noun.end) if aged.end() < noun.end else noun
     parts = re.findall(r"[a-z]+(?:-[a-z]+)*", text[noun.start : noun.end].lower())
     if not parts or len(parts) > 6:
         return
@@ -201,7 +262,9 @@ def _trade(reading: Reading, head: Head, at: int) -> None:
     manner = Manner.CHANGED if head.negated and _ANY_MORE.search(text, head.start, head.end) else head.manner
     reading.add("job", what, subject=head.subject, negated=head.negated, manner=manner)
     if (found := _EMPLOYER.match(text, what.end, head.end)) and (whom := value(reading, found.end(), head)) is not None:
-        reading.add("employer", whom, subject=head.subject, negated=head.negated, manner=manner, entity_type="organisation")
+        reading.add(
+            "employer", whom, subject=head.subject, negated=head.negated, manner=manner, entity_type="organisation"
+        )
 
 
 def _student(reading: Reading, head: Head, noun: Span) -> None:
@@ -209,7 +272,14 @@ def _student(reading: Reading, head: Head, noun: Span) -> None:
     if found := re.compile(r"\s+(?:at|of)\s+(?=(?:the\s)?[A-Z])").match(text, noun.end, head.end):
         where = value(reading, found.end(), head)
         if where is not None:
-            reading.add("school", where, subject=head.subject, negated=head.negated, manner=head.manner, entity_type="organisation")
+            reading.add(
+                "school",
+                where,
+                subject=head.subject,
+                negated=head.negated,
+                manner=head.manner,
+                entity_type="organisation",
+            )
     if found := re.compile(r"\s+(?:in|of)\s+(?=[a-z])").match(text, noun.end, head.end):
         stop = re.compile(r"\s(?:at|from|in)\s").search(text, found.end(), head.end)
         what = trimmed(text, found.end(), stop.start() if stop else cut(text, found.end(), head.end))
@@ -224,11 +294,28 @@ def _introduces(reading: Reading, head: Head) -> None:
     if found is None or not text[head.start : head.verb_at].lower().rstrip().endswith(("'m", "am")) or head.start > 120:
         return
     name = found.group("name")
-    if len(head.words) != 1 or name in COMMON or name.split()[0].lower() in words.NATIONALITIES | words.LANGUAGES or name.isupper() and len(name) > 3:
+    if (
+        len(head.words) != 1
+        or name in COMMON
+        or name.split()[0].lower() in words.NATIONALITIES | words.LANGUAGES
+        or (name.isupper()
+        and len(name) > 3)
+    ):
         return
-    if not re.match(r"\W*(?:(?:hi|hey|hello|good\s\w+|so|well|greetings|welcome)\b[^.!?]{0,40}[.!?,]?\s*)*$", text[: head.start], re.IGNORECASE):
+    if not re.match(
+        r"\W*(?:(?:hi|hey|hello|good\s\w+|so|well|greetings|welcome)\b[^.!?]{0,40}[.!?,]?\s*)*$",
+        text[: head.start],
+        re.IGNORECASE,
+    ):
         return
     reading.add("name", Span(*found.span("name")), manner=head.manner, entity_type="person")
+    # "I'm Craig, a developer from Leeds"
+    if apposed := _APPOSED.match(text, found.end(), head.end):
+        _noun(reading, head, apposed.end())
+    if based := _BASED.search(text, found.end(), head.end):
+        where = place(reading, based.end(), head)
+        if where is not None:
+            reading.add("lives_in", where, entity_type="place")
 
 
 def relates(reading: Reading, head: Head) -> None:
@@ -236,7 +323,13 @@ def relates(reading: Reading, head: Head) -> None:
     if head.plural or not head.relation or head.modal:
         return
     if head.name is not None:
-        reading.add(head.relation, head.name, manner=head.manner, timed=False, entity_type="person" if head.relation != "pet" else "")
+        reading.add(
+            head.relation,
+            head.name,
+            manner=head.manner,
+            timed=False,
+            entity_type="person" if head.relation != "pet" else "",
+        )
         return
     own = head.relation_span
     if own is None or head.negated or head.past:
@@ -249,4 +342,6 @@ def relates(reading: Reading, head: Head) -> None:
     if name in COMMON or name.split()[0].lower() in words.NATIONALITIES | words.LANGUAGES:
         return
     span = Span(*found.span("called" if found.group("called") else "is"))
-    reading.add(head.relation, span, manner=head.manner, timed=False, entity_type="person" if head.relation != "pet" else "")
+    reading.add(
+        head.relation, span, manner=head.manner, timed=False, entity_type="person" if head.relation != "pet" else ""
+    )

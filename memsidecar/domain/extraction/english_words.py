@@ -14,7 +14,7 @@ RELATIONS = {
         "brother": "brother bro",
         "child": "son daughter kid child baby stepson stepdaughter",
         "grandparent": "grandmother grandfather grandma grandpa granny nana",
-        "relative": "aunt uncle cousin niece nephew mother-in-law father-in-law sister-in-law brother-in-law",
+        "relative": "aunt uncle cousin niece nephew mother-in-law father-in-law sister-in-law brother-in-law parents grandparents",
         "friend": "friend bestie buddy mate",
         "roommate": "roommate flatmate housemate",
         "colleague": "colleague coworker co-worker teammate",
@@ -118,3 +118,11 @@ PAST = frozenset(
     cooked danced donated drew enrolled explored painted performed planted presented published ran received registered
     submitted tried travelled traveled upgraded walked received interviewed booked planned organized organised""".split()
 )
+# What is said of as "my ...", and the attribute that it is.
+MINE = {
+    "name": "name", "full name": "name", "first name": "name", "birthday": "birthday", "date of birth": "birthday", "hometown": "from", "home town": "from",
+    "native language": "speaks", "first language": "speaks", "mother tongue": "speaks", "major": "studies", "job": "job", "occupation": "job", "profession": "job",
+    "job title": "job", "current job": "job", "pronouns": "pronouns", "preferred pronouns": "pronouns", "nationality": "nationality", "time zone": "timezone", "timezone": "timezone",
+    "employer": "employer", "age": "age", "height": "height", "weight": "weight", "email": "email", "email address": "email", "phone": "phone", "phone number": "phone", "number": "phone",
+    "mobile number": "phone", "hobby": "hobby", "hobbies": "hobby", "salary": "salary", "gender": "gender", "home city": "lives_in", "diet": "diet", "work email": "email", "personal email": "email",
+}  # fmt: skip

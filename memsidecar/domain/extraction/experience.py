@@ -6,34 +6,44 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.claims import Claim, Span
-from memsidecar.domain.extraction.prose import MAX_CHARS, Clause, Mood, clauses_of, prose_of
+from memsidecar.domain.extraction.prose import (
+    MAX_CHARS,
+    MAX_STATEMENT,
+    Clause,
+    Mood,
+    clauses_of,
+    prose_of,
+    statement_of,
+)
 from memsidecar.domain.memory import Kind
-
-EXPERIENCE = "experience"
-"""The attribute of every claim found here; the value says what was done."""
+from memsidecar.domain.slots import EXPERIENCE
 
 MAX_CLAIMS = 24
-_STATEMENT = 280
 # Of a longer clause, the beginning is read.
 _CLAUSE = 600
 
 _I = r"(?:\b(?:i|we)(?:['’]ve| have|['’]d| had)?|['’]ve)"
 _NEVER = re.compile(
-    rf"{_I} (?:(?:actually|really|honestly|personally|also|still|even) )*never (?:(?:actually|really|ever|even|before|yet|once|"
+    rf"{_I} (?:(?:actually|really|honestly|personally|also|still|even) )*never (?:(?:actually|really|ever|even"
+    rf"|before|yet|once|"
     r"formally|properly) )*(?P<what>[a-z]+\b[^\n]{0,200})"
     rf"|\b(?:i|we) (?:haven['’]t|have not) (?:(?:actually|really|ever|yet|even) )*(?P<what2>[a-z]+\b[^\n]{{0,200}})",
     re.IGNORECASE,
 )
 # Not experiences: what is never the case ("I never know", "I never get to").
 _HABIT = re.compile(
-    r"(?:know|want|give|gave|gotten|fail|stop|forg[eo]t|let|miss|liked|loved|ceas|had (?:a|the) (?:problem|chance)|like|think|understand|feel|get|wanna|mind|been able|been sure|seem|expect|decided|heard|been (?:so|more)|realized)\b",
+    r"(?:know|want|give|gave|gotten|fail|stop|forg[eo]t|let|miss|liked|loved|ceas|had (?:a|the) (?:problem"
+    r"|chance)|like|think|understand|feel|get|wanna|mind|been able|been sure|seem|expect|decided|heard"
+    r"|been (?:so|more)|realized)\b",
     re.IGNORECASE,
 )
 _MAY = re.compile(r"never|haven['’]t|have not|从来?没|从未|没有?.{1,12}过", re.IGNORECASE)
 _MAY_DO = re.compile(r"\b(?:i|i['’]ve|i['’]m|we|we['’]ve|my)\b|我", re.IGNORECASE)
 _DID = re.compile(
-    r"\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are|['’]d| had)? (?:(?:just|already|recently|also|now|only|currently|finally|previously|"
-    r"been|actually|successfully|initially|still) )*(?P<verb>[a-z]+(?:ed|en|ing)|use|work|did|made|wrote|built|got|took|went|set|"
+    r"\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are|['’]d| had)? (?:(?:just|already|recently|also|now|only"
+    r"|currently|finally|previously|"
+    r"been|actually|successfully|initially|still) )*(?P<verb>[a-z]+(?:ed|en|ing)|use|work|did|made|wrote|built"
+    r"|got|took|went|set|"
     r"ran|read|began|gave|won|met|saw|sent|spent|taught|found|done|put|run|cut|chose)\b(?P<to> to \w+)?"
     r"|\bmy (?P<mine>score|accuracy|progress|experience|practice|certificate|grade|results?)\b"
     r"|\bhaving (?P<verb2>[a-z]+(?:ed|en))\b|\bafter (?P<verb3>[a-z]+ing)\b",
@@ -44,12 +54,15 @@ _HAVING = re.compile(
     r"\bmy (?P<what>(?:[\w.-]+ ){1,5}[a-z]+(?:ed|en|ght|lt) (?:on|in|from|at|with|last|by) [\w.-]+)", re.IGNORECASE
 )
 _NOT_DONE = re.compile(
-    r"(?:wondering|thinking|considering|looking|planning|hoping|struggling|getting|feeling|worried|interested|concerned|confused|excited|"
-    r"need|wanting|asking|going|seeing|having|stuck|tired|sure|curious|seen|heard|told|noticed|used to|learned about|decided|assuming|guessing|talking|aiming|supposed)$",
+    r"(?:wondering|thinking|considering|looking|planning|hoping|struggling|getting|feeling|worried|interested"
+    r"|concerned|confused|excited|"
+    r"need|wanting|asking|going|seeing|having|stuck|tired|sure|curious|seen|heard|told|noticed|used to"
+    r"|learned about|decided|assuming|guessing|talking|aiming|supposed)$",
     re.IGNORECASE,
 )
 _NO_DOING = re.compile(
-    r" to (?:understand|decide|figure|learn|plan|find|know|see|think|determine|choose|compare|remember|avoid|get|make|say|ask|start|become)\b",
+    r" to (?:understand|decide|figure|learn|plan|find|know|see|think|determine|choose|compare|remember|avoid|get"
+    r"|make|say|ask|start|become)\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|never|n['’]t|without)\b|n['’]t\b", re.IGNORECASE)
@@ -61,7 +74,8 @@ _ZH_NEVER = re.compile(
     r"[我咱][们]?(?:还|也|其实|之前|以前)*(?:从来?(?:都|就)?没有?|从未|没有?)(?P<what>[^，。？！；\n]{1,30}?过[^，。？！；\n]{0,30})"
 )
 _ZH_DID = re.compile(
-    r"[我咱][们]?(?:上周|昨天|去年|之前|以前|曾经?|已经|刚刚?|最近|也|还)*(?P<what>[^，。？！；\n没不]{1,20}?[过了][^，。？！；\n]{0,30})"
+    r"[我咱][们]?(?:上周|昨天|去年|之前|以前|曾经?|已经|刚刚?|最近|也|还)*"
+    r"(?!要|会|想|快|太|打算|希望|知道)(?P<what>[^，。？！；\n没不]{1,20}?(?:过|了(?=[^，。？！；\n]{2}))[^，。？！；\n]{0,30})"
 )
 
 
@@ -120,7 +134,7 @@ def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]
         if _NOT_DONE.match(verb) or (did["to"] and _NO_DOING.match(did["to"])) or _NEGATED.search(after):
             continue
         start = clause.start + (did.start("verb") if did["verb"] else did.start())
-        yield _experience(prose, clause, before, start, min(clause.end, start + _STATEMENT), negated=False)
+        yield _experience(prose, clause, before, start, min(clause.end, start + MAX_STATEMENT), negated=False)
         return
     done = _ZH_DID.search(words)
     if done is not None:
@@ -130,16 +144,11 @@ def _claims(prose: str, clause: Clause, before: list[Clause]) -> Iterator[Claim]
 
 def _experience(prose: str, clause: Clause, before: list[Clause], start: int, end: int, negated: bool) -> Claim:
     end = start + len(prose[start:end].rstrip(" ,."))
-    first = max(clause.start, end - _STATEMENT)
-    for earlier in reversed(before):
-        if end - earlier.start > _STATEMENT:
-            break
-        first = earlier.start
     return Claim(
         Kind.FACT,
         EXPERIENCE,
         " ".join(prose[start:end].split()),
-        " ".join(prose[first : min(clause.end, end + 1)].split()),
+        statement_of(prose, clause, before, start, end),
         Span(start, end),
         negated=negated,
         confidence=0.85 if negated else 0.7,

@@ -20,8 +20,8 @@ LONGEST_SENTENCE = 1_000
 
 # A text without one of these has nothing that a rule reads; most replies are such.
 _WORTH = re.compile(
-    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed|extended|[Cc]all me)\b"
-    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到|改成|定在|以后|从现在起|今后|ddl|本人"
+    r"\b(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed|extended|[Cc]all me|[Ii]s on|scheduled|reach me|email me)\b"
+    r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|截止|改到|推迟|提前到|改成|定在|以后|从现在起|今后|ddl|本人|时间是|定于"
 )
 _HAN = re.compile(f"[{HAN}]")
 _ASKED = re.compile(r"[?？][\s\"'”’)）]*$")
@@ -56,18 +56,19 @@ def extract(text: str) -> tuple[Claim, ...]:
 
 def _read(reading: Reading, start: int, end: int) -> None:
     hidden = reading.text
-    while start < end and hidden[start].isspace():
-        start += 1
+    start = end - len(hidden[start:end].lstrip())
     if end - start < 2 or not _WORTH.search(hidden, start, end):
         return
     sentence = hidden[start:end]
-    if not is_believed(sentence, hidden[end : end + 40]):
-        return
     reading.sentence = Span(start, end)
     asked = _ASKED.search(sentence) is not None
     # The sign at the end belongs to no clause.
     stop = start + len(sentence.rstrip(" \t\r\n.!?。！？…~"))
-    if _HAN.search(sentence):
+    known = len(reading.claims)
+    if not sentence.isascii() and _HAN.search(sentence):
         read_chinese(reading, start, stop, asked=asked)
     else:
         read_english(reading, start, stop, asked=asked)
+    # Asked last, because most sentences claim nothing.
+    if len(reading.claims) > known and not is_believed(sentence, hidden[end : end + 40]):
+        del reading.claims[known:]

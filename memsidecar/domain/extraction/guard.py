@@ -7,7 +7,8 @@ import re
 # Where a clause of a sentence can begin.
 _START = r"(?:^|[,;:(\u2014-]\s*|\b(?:and|but|so|or|then|well|oh|ok|okay|no|yes|yeah|please|now|hey)\b,?\s+)"
 _ENGLISH = re.compile(
-    _START + r"""(?:
+    _START
+    + r"""(?:
       if\b(?!\s(?:it|that)\s(?:helps|matters)|\syou\s(?:must|want|need|have|care)\sto\sknow|\sanyone|\sanybody)
     | suppos(?:e|ing)\b | imagin(?:e|ing)\b | pretend\b | assum(?:e|ing)\b | let's\s(?:say|pretend|imagine|assume|suppose)\b
     | (?:what|as|even|only)\s(?:if|though)\b | unless\b | had\si\b | were\si\b | should\si\b | wish\b | hypothetically\b
@@ -31,10 +32,13 @@ _JOKE = re.compile(
     r"|\bof the world\b|\bas if\b|\bmillionaire\b|\bsarcas|\bironic|\bnot really\W*$|(?:\.{3}|…)\s?not\W*$|(?:😂|🤣|😜|😉|🙃)\s*$",
     re.IGNORECASE,
 )
-_JOKE_NEXT = re.compile(r"\W*(?:not|just kidding|kidding|jk|said no|just joking|lol|psych)\b(?!\s+(?:a|the|sure|that|to|only))", re.IGNORECASE)
+_JOKE_NEXT = re.compile(
+    r"\W*(?:not|just kidding|kidding|jk|said no|just joking|lol|psych)\b(?!\s+(?:a|the|sure|that|to|only))",
+    re.IGNORECASE,
+)
 _CHINESE = re.compile(
     r"如果|假如|假设|假使|假装|假定|要是|倘若|若是|除非|万一|就算|即使|哪怕|想象|就当|权当|当作|比方|譬如|真希望|多希望|恨不得|本来想|本想|原本想"
-    r"|梦见|梦到|做梦|差点|差一点|可能会?|也许|或许|大概|说不定|难道|听说|据说|传说|翻译|造句|改写|润色|歌词|小说|主角|角色|剧本|台词|扮演"
+    r"|梦见|梦到|做梦|差点|差一点|可能会?|也许|或许|大概|说不定|难道|听说|据说|传说|翻译|造句|改写|润色|歌词|小说[里中]|主角|角色|剧本|台词|扮演"
     r"|例如|比如说|开玩笑|逗你|骗你|才怪|呵呵|哈哈|嘿嘿|手滑|就好了|该多好|多好啊|小时候|那时候|曾经想|作文"
     r"|(?:他|她|他们|她们|谁|有人|大家|别人|人家|老师|同事|朋友|妈|爸|老板|医生|人)(?:都|总|常|经常|老|还|一直)?"
     r"(?:说|问|告诉|以为|觉得|认为|希望|想让|要求|让我|叫我)"
@@ -43,7 +47,7 @@ _CHINESE = re.compile(
 # A text that is a quotation, a role to play or an exercise as a whole.
 _NOT_MINE = re.compile(
     r"^\W*(?:translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|you are (?:a|an|the)\b|act as|role-?play|write (?:a|an|the|me)\b|"
-    r"请?把.{0,40}翻译|翻译|你是一[个名位]|扮演|我们来角色扮演)",
+    r"请?把.{0,40}翻译|翻译[：:]|写一[篇首个段]|你是一[个名位]|扮演|我们来角色扮演)",
     re.IGNORECASE,
 )
 

@@ -10,7 +10,9 @@ MASK = "\ufffc"
 # Every repeat is bounded, or cannot begin twice in one place, so that no text makes a rule slow.
 _FENCE = re.compile(r"```|~~~")
 _INLINE = re.compile(r"`[^`\n]{1,400}`")
-_LINK = re.compile(r"https?://[^\s<>\"，。、]{1,500}|<[/a-zA-Z][^<>\n]{0,200}>|\[[^\[\]\n]{1,400}\](?:\([^()\n]{1,400}\))?")
+_LINK = re.compile(
+    r"https?://[^\s<>\"，。、]{1,500}|<[/a-zA-Z][^<>\n]{0,200}>|\[[^\[\]\n]{1,400}\](?:\([^()\n]{1,400}\))?"
+)
 _QUOTED = re.compile(
     r"(?<!\d)\"[^\"\n]{1,600}(?:\"|$)|“[^”\n]{1,600}(?:”|$)|「[^」\n]{1,600}」|『[^』\n]{1,600}』|《[^》\n]{1,100}》"
     r"|«[^»\n]{1,600}»|‘[^’\n]{3,300}’(?!\w)|(?<![\w'])'(?=[A-Z\u4e00-\u9fff])(?:[^'\n]|(?<=\w)'(?=\w)){2,300}'(?!\w)",
@@ -25,7 +27,10 @@ _NOT_PROSE = re.compile(
 _CODE_CALL = re.compile(r"\s*[\w.]{1,40}\([^)\n]{0,200}\)\s*;?\s*$")
 _NOT_PROSE_END = re.compile(r"[;{}\\]\s*$|=>\s*$")
 # What a person writes in a line that looks like an import all the same.
-_PROSE = re.compile(r"\s*(?:from now on|from (?:march|april|may|june|july|january|monday|the)|let me|let's|return to|class of)\b", re.IGNORECASE)
+_PROSE = re.compile(
+    r"\s*(?:from now on|from (?:march|april|may|june|july|january|monday|the)|let me|let's|return to|class of)\b",
+    re.IGNORECASE,
+)
 
 
 def masked(text: str) -> str:

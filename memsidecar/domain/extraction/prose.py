@@ -12,6 +12,8 @@ from memsidecar.domain.text import HAN
 
 # Rules read this much of a long text, as those for names do.
 MAX_CHARS = 20_000
+MAX_STATEMENT = 300
+"""Characters of a statement."""
 MAX_CLAUSES = 120
 """And this many of its clauses: what is longer is no turn of a chat."""
 # A line longer than this is read as prose without asking whether it is code.
@@ -52,50 +54,73 @@ _ASIDE = re.compile(
 )
 # A line that a machine wrote or reads, not a person: code, a log, a quotation, a table.
 _MACHINE_LINE = re.compile(
-    r"\s*(?:>|\||[#@]?\w+\s*[=:]\s*[\"'\[{(]|\d{4}-\d\d-\d\d[T ]\d\d:|Traceback|File |at [\w.$]+\(|(?:def|class|import|from|return|"
+    r"\s*(?:>|(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b|\||[#@]?\w+\s*[=:]\s*[\"'\[{(]|\d{4}-\d\d-\d\d[T ]\d\d:|Traceback|File |at [\w.$]+\(|(?:def|class"
+    r"|import|from|return|"
     r"const|let|var|public|private|void|int|elif|else:|for \(|if \(|#include|<|\$ |git |npm |pip ))"
 )
 _MACHINE_END = re.compile(r"(?:[;{}\\]|\)\s*:|\{\s*|=>)\s*$")
 _SENTENCE_END = re.compile(r"[.!?]+(?=[\s\"'”)\]]|$)|[。！？；]+|\n+")
 _BREAK = re.compile(
     r"[,;:](?!\d)(?! \d{4}\b)|[()，：（）、]|\s[-–—]+\s|—"
-    r"|\b(?:but|because|considering|given|since|although|though|whereas|while|despite|so|especially|now that|(?:the fact|noticed|that means) that"
+    r"|\b(?:but|because|considering|given|since(?= (?:i|we|my|our|it|the|there|this|they|he|she|i['’]ve)\b)"
+    r"|although|though|whereas|while|despite|so|especially|now that"
+    r"|(?:the fact|noticed|that means) that"
     r"|after|where|which|who"
-    r"|and(?= (?:I|we|my|our|it|now|recently|currently|can|could|how|what|have|has|got|am|is|the number|[a-z]+ed)\b))\b"
+    r"|and(?= (?:I|we|my|our|it|now|recently|currently|can|could|how|what|have|has|got|am|is|the number"
+    r"|[a-z]+ed)\b))\b"
     r"|但是?|因为|所以|而且|不过|虽然|如果"
 )
 _RESTART = re.compile(
-    r"(?:but |and |so |since |because |considering |given |especially |although |though |while |now that |whereas |which |who "
+    r"(?:but |and |so |since |because |considering |given |especially |although |though |while |now that "
+    r"|whereas |which |who "
     r"|after |despite |the fact |noticed |that means )+",
     re.IGNORECASE,
 )
 _OWN = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve)|our|me)\b|[我咱俺]", re.IGNORECASE)
 _OWN_START = re.compile(
-    r"(?:and |but |so |then |well |also |plus |actually |now )*(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our|it|it's|"
+    r"(?:and |but |so |then |well |also |plus |actually |now )*(?:i|i['’](?:m|ve|d)|my|we|we['’](?:re|ve)|our|it"
+    r"|it's|"
     r"this|the)\b|[我咱它]",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
     r"(?:and |but |so |or |then |well |also |hmm |okay |ok |yeah |sure |please |maybe |just )*"
-    r"(?:can|could|would|will|should|shall|may|is|are|was|were|am|do|does|did|has|have (?:i|you|we|they)|what(?:['’]s)?|how"
-    r"(?:['’]s)?|which|why|when (?:should|do|does|is|will)|where|who|whose|please|give|write|list|create|find|calculate|compute"
-    r"|generate|make|explain|show|tell|help|let|provide|suggest|recommend|solve|convert|rewrite|summari[sz]e|design|draft|"
+    r"(?:can|could|would|will|should|shall|may|is|are|was|were|am|do|does|did|has|have (?:i|you|we|they)"
+    r"|what(?:['’]s)?|how"
+    r"(?:['’]s)?|which|why|when (?:should|do|does|is|will)|where|who|whose|please|give|write|list|create|find"
+    r"|calculate|compute"
+    r"|generate|make|explain|show|tell|help|let|provide|suggest|recommend|solve|convert|rewrite|summari[sz]e"
+    r"|design|draft|"
     r"add|act|imagine|draw|describe|translate|i(?:['’]d| would) like you to|i want you to|i need you to)\b"
-    r"|请|帮我|能不能|可以|怎么|如何|什么|为什么|是否|多少|哪",
+    r"|请|帮我|给我|写[一个篇段首]|列出?|推荐|生成|翻译|能不能|可以|怎么|如何|什么|为什么|是否|多少|哪",
     re.IGNORECASE,
 )
 _SUPPOSES = re.compile(
-    r"(?:and |but |so |or |like |maybe |say |even |only |as )*(?:if|suppose|supposing|imagine|assume|assuming|let['’]s say|"
-    r"what if|unless|in case|for example|for instance|e\.g|such as|like (?:a|an|if|when)\b|example|hypothetically|would)\b"
-    r"|如果|假如|假设|要是|比如|例如|万一",
+    r"(?:and |but |so |or |like |maybe |say |even |only |as )*(?:if|suppose|supposing|imagine|assume|assuming"
+    r"|let['’]s say|"
+    r"what if|unless|in case|for example|for instance|e\.g|such as|like (?:a|an|if|when)\b|example"
+    r"|hypothetically|would)\b"
+    r"|.{0,4}(?:如果|假如|假设|要是|比如|例如|万一|想象|听说|据说|梦见|梦到|假装|才怪)",
     re.IGNORECASE,
 )
 _SUPPOSES_LATER = re.compile(
-    r"\b(?:if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between|choose between|whether)\b",
+    r"\b(?:i wish|i dream|i pretend|rumou?r|had i|were i|when i was (?:a|little|young)|if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between"
+    r"|choose between|whether)\b",
     re.IGNORECASE,
 )
 _HAN_QUESTION = re.compile(r"[吗呢么]\s*$|多少|几[个次点天本岁]")
 _HAS_HAN = re.compile(rf"[{HAN}]")
+
+
+def statement_of(prose: str, clause: Clause, before: list[Clause], start: int, end: int) -> str:
+    """The sentence that says what stands from `start` to `end`; of a long one, the clause and what leads to it."""
+    first = max(clause.start, min(start, end - MAX_STATEMENT))
+    for earlier in reversed(before):
+        if end - earlier.start > MAX_STATEMENT:
+            break
+        first = earlier.start
+    last = min(clause.end, max(end, first + MAX_STATEMENT))
+    return " ".join(prose[first:last].split()).strip(" ,;:-")
 
 
 def prose_of(text: str) -> str:
@@ -105,8 +130,6 @@ def prose_of(text: str) -> str:
     if "```" in text or "~~~" in text:
         text = _without_fences(text)
     text = _ASIDE.sub(_blank, text)
-    if "\n" not in text:
-        return text
     return "\n".join(" " * len(line) if _is_machines(line) else line for line in text.split("\n"))
 
 

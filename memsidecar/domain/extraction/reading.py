@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from memsidecar.domain.attributes import slot_of
@@ -10,6 +11,10 @@ from memsidecar.domain.extraction.times import TimeFound
 from memsidecar.domain.memory import Kind
 
 LONGEST_STATEMENT = 300
+_JOIN = re.compile(
+    r"^[\s,]*(?:(?:and|but|so|because|or|though|although|since|plus)\s|(?:而且|并且|但是?|不过|所以|因为|另外|还有))(?=\S)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -70,6 +75,7 @@ class Reading:
             self.claims.append(found)
 
     def statement(self) -> str:
-        """The clause as written; the whole sentence where that is short and the clause leans on it."""
+        """The clause as written, without the word that joins it to what stands before."""
         start, end = self.start, self.end
-        return " ".join(self.original[start : min(end, start + LONGEST_STATEMENT)].split()).strip(" ,;:-–—")
+        words = " ".join(self.original[start : min(end, start + LONGEST_STATEMENT)].split())
+        return _JOIN.sub("", words).strip(" ,;:-–—")

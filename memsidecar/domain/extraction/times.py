@@ -11,27 +11,27 @@ _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?"
     r"|Dec(?:ember)?)\b\.?"
 )
-_WEEKDAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)"
+_WEEKDAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:(?<=[Ll]ast\ )|(?<=[Nn]ext\ )|(?<=[Tt]his\ )|(?<=[Oo]n\ ))(?:Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)\b)"
 _SEASON = r"(?:spring|summer|fall|autumn|winter)"
 _NUMBER = r"(?:\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten|a\ few|a\ couple\ of|several)"
 _UNIT = r"(?:days?|weeks?|months?|years?|hours?|decades?)"
 _CLOCK = r"(?:\d{1,2}(?::\d\d)?\s?[ap]\.?m\.?(?!\w)|\d{1,2}:\d\d(?!\d)|noon|midnight)"
 _ENGLISH = re.compile(
-    rf"""(?<![\w-])(?:(?P<role>since|from|starting|as\ of|effective|until|till|through|by|before|after|on|in|at|around|for|back\ in|of)\ (?:the\ )?)?
+    rf"""(?<![\w-])(?:(?P<role>(?i:since|from|starting|as\ of|effective|until|till|through|by|before|after|on|in|at|around|for|back\ in|of))\ (?:the\ )?)?
     (?P<time>
       (?:early\ |late\ |mid-?|the\ end\ of\ |the\ beginning\ of\ )?
-      (?:last|next|this|this\ past|this\ coming|the\ past|the\ last|the\ next)\ (?:night|week|month|year|weekend|{_SEASON}|semester|quarter|{_WEEKDAY}|{_MONTH})
+      (?i:last|next|this|this\ past|this\ coming|the\ past|the\ last|the\ next)\ (?:night|weekend|week|month|year|{_SEASON}|semester|quarter|{_WEEKDAY}|{_MONTH})(?![\w-])
         (?:\ (?:morning|afternoon|evening|night))?
-    | (?:yesterday|today|tomorrow|tonight)(?:\ (?:morning|afternoon|evening|night))?|the\ other\ day|the\ day\ (?:before\ yesterday|after\ tomorrow)
-    | {_NUMBER}\ {_UNIT}\ (?:ago|back|from\ now)
-    | (?<=in\ ){_NUMBER}\ {_UNIT}(?!\w)
+    | (?i:yesterday|today|tomorrow|tonight)(?:\ (?:morning|afternoon|evening|night))?|(?i:the)\ other\ day|(?i:the)\ day\ (?:before\ yesterday|after\ tomorrow)
+    | (?i:{_NUMBER})\ {_UNIT}\ (?:ago|back|from\ now)
+    | (?<=(?i:in)\ ){_NUMBER}\ {_UNIT}(?!\w)
     | (?:early\ |late\ |mid-?)?{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?:,?\ \d{{4}}\b)?(?!\d)
     | \d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}}\b)?
     | {_MONTH},?\ (?:19|20)\d\d\b
-    | (?<=in\ )(?:early\ |late\ |mid-?)?{_MONTH}(?!\w) | (?<=since\ ){_MONTH} | (?<=from\ ){_MONTH} | (?<=until\ ){_MONTH} | (?<=by\ ){_MONTH}
+    | (?<=(?i:in)\ )(?:early\ |late\ |mid-?)?{_MONTH}(?!\w) | (?<=(?i:since)\ ){_MONTH} | (?<=(?i:from)\ ){_MONTH} | (?<=(?i:until)\ ){_MONTH} | (?<=(?i:by)\ ){_MONTH}
     | (?:19|20)\d\d-\d\d(?:-\d\d)? | \d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?(?!\d)
-    | (?:(?<=in\ )|(?<=since\ )|(?<=from\ )|(?<=until\ )|(?<=by\ )|(?<=of\ ))(?:(?:early|late)\ )?(?:19|20)\d\d(?!\d)
-    | (?<=in\ ){_SEASON}(?:\ of\ \d{{4}})?(?!\w) | (?<=in\ the\ ){_SEASON}(?:\ of\ \d{{4}})?(?!\w)
+    | (?:(?<=(?i:in)\ )|(?<=(?i:since)\ )|(?<=(?i:from)\ )|(?<=(?i:until)\ )|(?<=(?i:by)\ )|(?<=(?i:of)\ ))(?:(?:early|late)\ )?(?:19|20)\d\d(?!\d)
+    | (?<=(?i:in)\ ){_SEASON}(?:\ of\ \d{{4}})?(?!\w) | (?<=(?i:in\ the)\ ){_SEASON}(?:\ of\ \d{{4}})?(?!\w)
     | {_WEEKDAY}(?:\ (?:morning|afternoon|evening|night))?(?:\ at\ {_CLOCK})?(?![\w'])
     | {_CLOCK}
     | (?:Christmas|Thanksgiving|Halloween|Easter)(?:\ (?:Eve|Day))?(?!\w)
@@ -70,7 +70,7 @@ def english_time(text: str, start: int, end: int) -> TimeFound | None:
     found = _ENGLISH.search(text, start, end)
     if found is None:
         return None
-    word = found.group("role")
+    word = (found.group("role") or "").lower()
     role = TimeRole.FROM if word in _FROM else TimeRole.UNTIL if word in _UNTIL else TimeRole.AT
     return TimeFound(Span(*found.span("time")), Span(*found.span()), role)
 

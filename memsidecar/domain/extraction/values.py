@@ -18,17 +18,29 @@ _TRAILING = re.compile(
 _CUT = re.compile(
     r"[;:()\[\]\n—]|\s-\s|\s(?:because|cause|since|but|so|when|while|which|who|whose|where|that|if|though|although|even|especially|unless|until|after|before"
     r"|due\sto|as\sI|as\sit|as\sthey|as\swell\sas|with|and\s(?:I|we|my|it|he|she|they|you|would|want|am|have|was|is|can|that|need|looking|trying)"
-    r"|for\s(?:a|an|the|my|over|about|more|many|almost|nearly|\d+|now|years|work)|to\s(?:be|get|make|help|do|have|keep|see|celebrate))\b",
+    r"|for\s(?:a|an|the|my|over|about|more|many|almost|nearly|\d+|now|years|work|two|three|four|five|six|seven|eight|nine|ten|twenty|several|most)|to\s(?:be|get|make|help|do|have|keep|see|celebrate))\b",
 )
 # A wish may be long: only its reason is cut off.
 _CUT_WISH = re.compile(
     r"[;()\[\]\n—]|\s-\s|\s(?:because|since|but|so|due\sto|as\s(?:I|it|they|this|that)|even\s(?:if|when|though)|though|although|and\s(?:I|we|my|it)"
-    r"|if|for\s(?:health|religious|ethical|environmental|personal|safety)\b|and\swould|and\swant|and\sneed)\b"
+    r"|if|for\s(?:health|religious|ethical|environmental|personal|safety)\b"
+    r"|and\s(?:\w+ly\s)?(?:would|want|need|prefer|refuse|avoid|find|dislike|like|love|hate|listen|opt|choose|seek|consider|only|always|never|am|do|don't|try|tend"
+    r"|instead|enjoy|believe|feel|rather|stick|strictly|follow|have|eat|exclusively))\b"
 )
+# A comma after which a wish goes on with a reason or an example.
+_ASIDE = re.compile(
+    r",\s*(?:as|so|such|including|like|especially|particularly|mostly|because|since|which|who|where|even|but|with|when|while|whether|due|avoiding|instead|rather|only"
+    r"|not|though|making|focusing|regardless|for|if|and\s(?:it|i|that|this|so)|either|whenever|unless|then|now|too|\w+ing\s(?:it|them|that))\b",
+    re.IGNORECASE,
+)
+# Not the one in a number.
+_COMMA = re.compile(r",(?!\d{3})")
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+|but\s+also\s+)?|\s+(?:and|or|&)\s+(?:also\s+)?", re.IGNORECASE)
 _ONE_THING = frozenset(
     """rock and roll|mac and cheese|salt and pepper|black and white|fish and chips|drum and bass|peanut butter and jelly|arts and crafts|bed and breakfast
-    |dungeons and dragons|pros and cons|meat and potatoes|wine and cheese|board and card games|sweet and sour""".replace("\n", "").split("|")
+    |dungeons and dragons|pros and cons|meat and potatoes|wine and cheese|board and card games|sweet and sour""".replace(
+        "\n", ""
+    ).split("|")
 )
 _MOST_ITEMS = 12
 _HAN_AND = re.compile(r"[、，,]\s*(?:还有|以及|和)?|以及|还有|(?<=[^\s])(?:和|跟|与)(?=[^\s平睦气好])")
@@ -42,7 +54,11 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
     """A value of a spaced script without what stands around it; None when nothing is left, or too much."""
     lead = _LEADING.match(text, start, end)
     start = lead.end() if lead else start
-    while (tail := _TRAILING.search(text, max(start, end - 40), end)) is not None and tail.end() == end and tail.start() < end:
+    while (
+        (tail := _TRAILING.search(text, max(start, end - 40), end)) is not None
+        and tail.end() == end
+        and tail.start() < end
+    ):
         end = tail.start()
     return Span(start, end) if 0 < end - start <= LONGEST_VALUE else None
 
@@ -52,15 +68,22 @@ def cut(text: str, start: int, end: int, *, wish: bool = False, commas: bool = T
     found = (_CUT_WISH if wish else _CUT).search(text, start, end)
     if found is not None:
         end = found.start()
-    if commas and (comma := text.find(",", start, end)) != -1:
-        end = comma
-    return end
+    if commas:
+        found = _COMMA.search(text, start, end)
+    elif wish:
+        found = _ASIDE.search(text, start, end)
+    else:
+        return end
+    return found.start() if found is not None else end
 
 
-def items(text: str, span: Span) -> list[Span]:
-    """The items of a list ("tea, jazz and hiking"); the span itself when it is not surely one."""
-    words = text[span.start : span.end]
-    if words.lower() in _ONE_THING:
+def items(text: str, span: Span, *, loose: bool = False) -> list[Span]:
+    """The items of a list ("tea, jazz and hiking"); the span itself when it is not surely one.
+
+    Words may share what stands before or after them ("taste and smell of fish"), so items must be alike; not when
+    `loose`: then what is no item is sorted out by who asks.
+    """
+    if text[span.start : span.end].lower() in _ONE_THING:
         return [span]
     borders = [found.span() for found in _AND.finditer(text, span.start, span.end)]
     if not borders:
@@ -68,12 +91,24 @@ def items(text: str, span: Span) -> list[Span]:
     starts, ends = [span.start, *(b for _, b in borders)], [*(a for a, _ in borders), span.end]
     found = [part for a, b in zip(starts, ends, strict=True) if b > a and (part := trimmed(text, a, b)) is not None]
     parts = [text[part.start : part.end].split() for part in found]
-    gerund = parts[0][0].endswith("ing") and len(parts[0]) > 1 if parts else False
-    if gerund and not all(part[0].endswith("ing") for part in parts):
-        return [span]
-    if any(len(part) > 4 for part in parts[:-1]) or len(parts[-1]) > 6 if parts else True:
-        return [Span(span.start, found[0].end)] if "," in words and found else [span]
-    return found[:_MOST_ITEMS]
+    if loose or _alike(parts, conjunction=_CONJUNCTION.search(text, span.start, span.end) is not None):
+        return found[:_MOST_ITEMS]
+    return [span]
+
+
+_CONJUNCTION = re.compile(r"\s(?:and|or|&)\s")
+
+
+def _alike(parts: list[list[str]], *, conjunction: bool) -> bool:
+    if len(parts) < 2 or not (conjunction or len(parts) > 2):
+        # "crowded, densely populated cities"
+        return False
+    if all(part[0].endswith("ing") for part in parts):
+        return all(len(part) < 7 for part in parts)
+    if any("of" in part for part in parts[1:]) or parts[0][0].endswith("ing"):
+        return False
+    sizes = [len(part) for part in parts]
+    return max(sizes) <= 3 and (max(sizes) == 1 or (min(sizes) > 1 and max(sizes) - min(sizes) < 2) or len(parts) > 2)
 
 
 def han_trimmed(text: str, start: int, end: int) -> Span | None:

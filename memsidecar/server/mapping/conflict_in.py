@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from memsidecar.domain.conflicts.resolving import Answer, Choice, Dismiss, Keep, Part, Replace, Split
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.mapping.memory_in import read_memory
@@ -22,23 +24,17 @@ def read_choice(request: pb.ResolveConflictRequest, partition: Partition, now: i
             draft = read_memory(request.replacement, "replacement", scope, now, violations)
             return Replace(draft, correction=request.correction)
         case "temporal_split":
-            return Split(tuple(_read_parts(request.temporal_split, references, violations)))
+            return Split(tuple(_read_parts(request.temporal_split, references)))
         case "answer":
             return Answer(request.answer, request.correction)
         case _:
             return Dismiss()
 
 
-def _read_parts(split: pb.TemporalSplit, references: References, violations: Violations) -> list[Part]:
-    parts: list[Part] = []
+def _read_parts(split: pb.TemporalSplit, references: References) -> Iterator[Part]:
     for index, given in enumerate(split.parts):
-        path = f"temporal_split.parts[{index}]"
-        part = Part(
-            references.one(given.memory, f"{path}.memory"),
+        yield Part(
+            references.one(given.memory, f"temporal_split.parts[{index}].memory"),
             micros_or_none(given.interval, "start_time"),
             micros_or_none(given.interval, "end_time"),
         )
-        if parts and (parts[-1].end is None or part.start is None or part.start < parts[-1].end):
-            violations.add(f"{path}.interval", "overlaps the one before it; the parts come oldest first")
-        parts.append(part)
-    return parts

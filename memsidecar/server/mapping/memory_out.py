@@ -81,7 +81,7 @@ def set_revision(target: pb.MemoryRevision, entry: Entry, now: int) -> None:
     set_time(target.create_time, entry.recorded_at)
     match entry.event:
         case MemoryRecorded(change=change, memory=memory, actor=actor, reason=reason):
-            target.change = pb.MemoryChange.ValueType(change)
+            target.change = pb.MemoryChange.Value(f"MEMORY_CHANGE_{change.name}")
             set_memory(target.snapshot, memory, now)
             target.actor, target.reason = actor, reason
         case MemoryPurged(actor=actor, reason=reason):

@@ -30,10 +30,14 @@ class Outcomes:
 
     async def fill(self, target: Any, outcomes: Iterable[Outcome]) -> None:
         """What an item became, then what was read out of it."""
+        await self.fill_read(target, flattened(outcomes))
+
+    async def fill_read(self, target: Any, outcomes: Iterable[tuple[Outcome | Declined, str]]) -> None:
+        """Outcomes, each with the name of the memory that it was read from, empty for what was given itself."""
         turn = Turn()
-        for outcome, source in flattened(outcomes):
+        for outcome, source in outcomes:
             await turn.give()
-            if source and self._room <= 0:
+            if self._room <= 0 and (source or isinstance(outcome, Declined)):
                 return
             added: pb.RememberOutcome = target.add()
             self._set(added, outcome, source)

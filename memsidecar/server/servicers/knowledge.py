@@ -169,7 +169,8 @@ class KnowledgeServicer:
         partition, source = self._name(request, "source", "memories")
         united = await self._unite.undo(partition, source, request.reason, request_of(request))
         response = pb.UndoMergeEntitiesResponse(moved_memories=united.moved)
-        set_memories(response.entities, united.entities, self._now(), self._usage_of)
+        # The one that was merged, then the one that it had become.
+        set_memories(response.entities, reversed(united.entities), self._now(), self._usage_of)
         response.revision.token = revision_token(partition, united.revision)
         return response
 

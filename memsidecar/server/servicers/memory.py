@@ -12,7 +12,7 @@ from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
-from memsidecar.server.mapping.memory_in import read_memory
+from memsidecar.server.mapping.memory_in import read_memory, read_policy
 from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_revision
 from memsidecar.server.mapping.names import References, read_name, read_scope
 from memsidecar.server.mapping.patch import read_patch
@@ -59,6 +59,7 @@ class MemoryServicer:
         violations.raise_any()
         scope = read_scope(request.scope, self._default_namespace)
         draft = read_memory(request.memory, "memory", scope, self._now(), violations)
+        draft = replace(draft, policy=read_policy(request.conflict_policy))
         if request.HasField("embedding"):
             draft = replace(draft, embedding=read_vectors(request.embedding, "embedding", violations))
         violations.raise_any()
@@ -128,7 +129,9 @@ class MemoryServicer:
         violations.raise_any()
         patch = read_patch(request, partition, self._now(), violations)
         violations.raise_any()
-        written = await self._memories.update(partition, memory_id, patch, await large_request_of(request))
+        policy = read_policy(request.conflict_policy)
+        once = await large_request_of(request)
+        written = await self._memories.update(partition, memory_id, patch, once, policy)
         response = pb.UpdateMemoryResponse()
         self._set_written(response, partition, written)
         return response

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
+from memsidecar.domain.reading import sources_of
 from memsidecar.domain.slots import slot_of
 from memsidecar.domain.view import entity_keys, named_keys
 from memsidecar.services.resident.packing import pack_rows, pack_strings, unpack_rows, unpack_strings
@@ -72,12 +73,16 @@ class Lookup:
         self._entities: Postings[str] = Postings()
         self._labels: Postings[tuple[str, str]] = Postings()
         self._slots: Postings[tuple[str, str]] = Postings()
+        # By the memory that they were read from.
+        self._readings: Postings[str] = Postings()
         self._postings = 0
 
     @property
     def nbytes(self) -> int:
         entries = len(self.rows) + len(self._digests) + len(self._names) + len(self._entities) + len(self._labels)
-        return (entries + len(self._slots)) * _DICT_ENTRY + len(self.rows) * 40 + self._postings * 5
+        return (
+            (entries + len(self._slots) + len(self._readings)) * _DICT_ENTRY + len(self.rows) * 40 + self._postings * 5
+        )
 
     def put(self, row: int, memory: Memory) -> None:
         self.rows[memory.id] = row
@@ -86,6 +91,7 @@ class Lookup:
         self._postings += sum(self._labels.insert(label, row) for label in labels)
         if (slot := slot_of(memory)) is not None:
             self._postings += self._slots.insert((slot.subject, slot.family), row)
+        self._postings += sum(self._readings.insert(source, row) for source in sources_of(memory))
         if memory.state is State.DELETED:
             return
         if memory.digest:
@@ -112,6 +118,7 @@ class Lookup:
         self._postings -= sum(self._labels.remove(label, row) for label in labels)
         if (slot := slot_of(memory)) is not None:
             self._postings -= self._slots.remove((slot.subject, slot.family), row)
+        self._postings -= sum(self._readings.remove(source, row) for source in sources_of(memory))
 
     def _drop_digest(self, short: int, row: int) -> None:
         others = self._same_digest.get(short)
@@ -173,9 +180,18 @@ class Lookup:
         """Rows of that slot's family, whatever their state, in increasing order."""
         return list(self._slots.get((subject, family), ()))
 
+    def read_from(self, memory_id: str) -> list[int]:
+        """Rows of the facts and preferences that were read from a memory, whatever their state, in increasing order."""
+        return list(self._readings.get(memory_id, ()))
+
     def slots_of(self, subject: str) -> list[str]:
         """The families that somebody has memories of; looks at all slots."""
         return sorted({family for whose, family in self._slots if whose == subject})
+
+    def slots_by_memory(self) -> Mapping[str, tuple[str, str]]:
+        """Memory id -> (subject, family) of its slot; looks at all memories."""
+        ids = {row: memory_id for memory_id, row in self.rows.items()}
+        return {ids[row]: slot for slot, rows in self._slots.items() for row in rows if row in ids}
 
     def dump(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything, as arrays: made again from the records it would take a decoding of each."""
@@ -184,6 +200,7 @@ class Lookup:
         entity_sizes, entity_rows = pack_rows([*self._entities.values()])
         label_sizes, label_rows = pack_rows([*self._labels.values()])
         slot_sizes, slot_rows = pack_rows([*self._slots.values()])
+        reading_sizes, reading_rows = pack_rows([*self._readings.values()])
         return {
             "ids": pack_strings(self.rows),
             "rows": np.fromiter(self.rows.values(), dtype=np.int32, count=len(self.rows)),
@@ -202,6 +219,9 @@ class Lookup:
             "slots": pack_strings(part for slot in self._slots for part in slot),
             "slot_sizes": slot_sizes,
             "slot_rows": slot_rows,
+            "readings": pack_strings(self._readings),
+            "reading_sizes": reading_sizes,
+            "reading_rows": reading_rows,
         }
 
     @classmethod
@@ -224,7 +244,9 @@ class Lookup:
         slots = unpack_strings(arrays["slots"])
         slotted = unpack_rows(arrays["slot_sizes"], arrays["slot_rows"])
         lookup._slots.update(zip(zip(slots[::2], slots[1::2], strict=True), slotted, strict=True))
-        lookup._postings = sum(len(arrays[f"{name}_rows"]) for name in ("entity", "label", "slot"))
+        readings = unpack_rows(arrays["reading_sizes"], arrays["reading_rows"])
+        lookup._readings.update(zip(unpack_strings(arrays["readings"]), readings, strict=True))
+        lookup._postings = sum(len(arrays[f"{name}_rows"]) for name in ("entity", "label", "slot", "reading"))
         return lookup
 
 
