@@ -56,18 +56,18 @@ func ExampleClient_RecallDuring() {
 	defer client.Close()
 	ctx := context.Background()
 	_, err := client.CreateMemory(ctx, &memsidecarv1.CreateMemoryRequest{
-		Memory: memsidecar.PreferenceOf(&memsidecarv1.Preference{Statement: "Bea never eats peanuts"}),
+		Memory: memsidecar.PreferenceOf(&memsidecarv1.Preference{Statement: "Bea never eats peanuts, they make her ill"}),
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	generation, err := client.RecallDuring(ctx, &memsidecarv1.GenerationStart{Prompt: "Suggest a snack."})
+	generation, err := client.RecallDuring(ctx, &memsidecarv1.GenerationStart{Prompt: "What shall I cook for Bea?"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer generation.Close()
-	for _, token := range []string{"How ", "about ", "roasted ", "peanuts", "?"} {
+	for _, token := range []string{"Pea", "nuts ", "for ", "Bea", "."} {
 		if err := generation.Feed(token); err != nil {
 			log.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func ExampleClient_RecallDuring() {
 	if _, err := generation.Finish(ctx); err != nil {
 		log.Fatal(err)
 	}
-	// Output: Bea never eats peanuts
+	// Output: Bea never eats peanuts, they make her ill
 }
 
 // Hits arrive as the tiers find them; leaving the loop stops the rest.

@@ -22,10 +22,11 @@ type sidecar struct {
 	data, socket string
 	settings     map[string]string
 	process      *exec.Cmd
+	exited       chan struct{}
 }
 
 // fast starts a second sooner than with a model, and finds by words.
-var fast = map[string]string{"embedding.provider": "none", "health.port": "0"}
+var fast = map[string]string{"embedding.provider": "use", "health.port": "0"}
 
 func newSidecar(folder string, settings map[string]string) *sidecar {
 	return &sidecar{
@@ -82,6 +83,12 @@ func (s *sidecar) start() error {
 	if err := s.process.Start(); err != nil {
 		return fmt.Errorf("%w (MEMSIDECAR_PYTHON names the interpreter)", err)
 	}
+	process, exited := s.process, make(chan struct{})
+	s.exited = exited
+	go func() {
+		_ = process.Wait()
+		close(exited)
+	}()
 	client, err := memsidecar.New(s.target())
 	if err != nil {
 		return err
@@ -89,6 +96,13 @@ func (s *sidecar) start() error {
 	defer client.Close() //nolint:errcheck // of a test
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
+	go func() {
+		select {
+		case <-exited: // there is nothing to wait for
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	if _, err := client.Ready(ctx); err != nil {
 		s.kill()
 		written, _ := os.ReadFile(s.data + ".log")
@@ -108,7 +122,7 @@ func (s *sidecar) end(signal os.Signal) {
 		return
 	}
 	_ = s.process.Process.Signal(signal)
-	_ = s.process.Wait()
+	<-s.exited
 	s.process = nil
 }
 
