@@ -79,7 +79,12 @@ func (s *sidecar) start() error {
 	s.process = exec.Command(python, words...)
 	s.process.Stdout, s.process.Stderr = log, log
 	s.process.Dir = root
-	s.process.Env = append(os.Environ(), "PYTHONPATH="+root)
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "MEMSIDECAR_") {
+			s.process.Env = append(s.process.Env, variable)
+		}
+	}
+	s.process.Env = append(s.process.Env, "PYTHONPATH="+root)
 	if err := s.process.Start(); err != nil {
 		return fmt.Errorf("%w (MEMSIDECAR_PYTHON names the interpreter)", err)
 	}
