@@ -74,6 +74,9 @@ func TextOf(memory *memsidecarv1.Memory) string {
 	case *memsidecarv1.Memory_Preference:
 		return body.Preference.GetStatement()
 	case *memsidecarv1.Memory_Entity:
+		if summary := body.Entity.GetSummary(); summary != "" {
+			return body.Entity.GetDisplayName() + ": " + summary
+		}
 		return body.Entity.GetDisplayName()
 	case *memsidecarv1.Memory_Episode:
 		return body.Episode.GetText()

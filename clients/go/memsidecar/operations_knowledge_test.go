@@ -18,7 +18,7 @@ func conflictResult(conflict *memsidecarv1.Conflict, memories []*memsidecarv1.Me
 
 var knowledgeOperations = map[string]operation{
 	"list_conflicts": func(ctx context.Context, p *played, a arguments) (result, error) {
-		request := &memsidecarv1.ListConflictsRequest{PageToken: a.text("page_token")}
+		request := &memsidecarv1.ListConflictsRequest{PageSize: a.number("page_size")}
 		conflicts, err := collected(p.client.AllConflicts(ctx, request))
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ var jobOperations = map[string]operation{
 		return jobResult(answer.GetJob()), err
 	},
 	"list_jobs": func(ctx context.Context, p *played, a arguments) (result, error) {
-		request := &memsidecarv1.ListJobsRequest{PageToken: a.text("page_token")}
+		request := &memsidecarv1.ListJobsRequest{PageSize: a.number("page_size")}
 		jobs, err := collected(p.client.AllJobs(ctx, request))
 		return result{"names": texts(jobs, (*memsidecarv1.Job).GetName)}, err
 	},

@@ -92,7 +92,7 @@ var memoryOperations = map[string]operation{
 		return result{"texts": texts(answer.GetMemories(), memsidecar.TextOf)}, err
 	},
 	"list_memories": func(ctx context.Context, p *played, a arguments) (result, error) {
-		request := &memsidecarv1.ListMemoriesRequest{PageSize: a.number("page_size"), PageToken: a.text("page_token")}
+		request := &memsidecarv1.ListMemoriesRequest{PageSize: a.number("page_size")}
 		if a.is("newest_first") {
 			request.Order = memsidecarv1.MemoryOrder_MEMORY_ORDER_NEWEST_FIRST
 		}
