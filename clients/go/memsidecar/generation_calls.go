@@ -2,6 +2,7 @@ package memsidecar
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/grpc/codes"
 
@@ -106,7 +107,7 @@ func (g *generationRun) wait(ctx context.Context, done <-chan struct{}, otherwis
 	case <-done:
 		return nil
 	case <-limited.Done():
-		if ctx.Err() == nil || limited.Err() == context.DeadlineExceeded { //nolint:errorlint // Err gives it as it is
+		if errors.Is(limited.Err(), context.DeadlineExceeded) {
 			return failure(codes.DeadlineExceeded, otherwise, limited.Err())
 		}
 		return ended(ctx)

@@ -156,7 +156,7 @@ func (g *generationRun) write(current *wire, replay []*memsidecarv1.RecallDuring
 	for {
 		g.mu.Lock()
 		message := g.script.next(g.now())
-		due, any := g.script.due()
+		due, isPending := g.script.due()
 		if finish := message.GetFinish(); finish != nil {
 			g.finishSent = finish
 		}
@@ -168,7 +168,7 @@ func (g *generationRun) write(current *wire, replay []*memsidecarv1.RecallDuring
 			continue
 		}
 		var isDue <-chan time.Time
-		if any {
+		if isPending {
 			timer.Reset(due.Sub(g.now()))
 			isDue = timer.C
 		}

@@ -167,7 +167,7 @@ func (s *script) next(now time.Time) *memsidecarv1.RecallDuringRequest {
 			Credit: &memsidecarv1.Credit{Hits: hits},
 		}}
 	}
-	if due, any := s.due(); any && !due.After(now) {
+	if due, isPending := s.due(); isPending && !due.After(now) {
 		s.cut()
 	}
 	switch {
@@ -188,8 +188,8 @@ func (s *script) next(now time.Time) *memsidecarv1.RecallDuringRequest {
 	return nil
 }
 
-// due is when text has to be sent if nothing else happens; any is false without text.
-func (s *script) due() (at time.Time, any bool) {
+// due is when text has to be sent if nothing else happens; isPending is false without text.
+func (s *script) due() (at time.Time, isPending bool) {
 	if len(s.loose) == 0 {
 		return time.Time{}, false
 	}

@@ -27,7 +27,7 @@ var sessionOperations = map[string]operation{
 		session, err := p.session(a).Get(ctx)
 		return sessionResult(session), err
 	},
-	"list_sessions": func(ctx context.Context, p *played, a arguments) (result, error) {
+	"list_sessions": func(ctx context.Context, p *played, _ arguments) (result, error) {
 		sessions, err := collected(p.client.AllSessions(ctx, nil))
 		return result{"names": texts(sessions, (*memsidecarv1.Session).GetName)}, err
 	},

@@ -124,7 +124,10 @@ func (p *played) generationStep(
 		if err != nil {
 			return err
 		}
-		for event := range generation.Events(ctx) {
+		for event, err := range generation.Events(ctx) {
+			if err != nil {
+				return err
+			}
 			take(event)
 		}
 		told["resumed"], told["remembered"] = summary.Resumed, len(summary.Remembered) > 0

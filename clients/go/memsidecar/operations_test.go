@@ -41,7 +41,7 @@ func (a arguments) text(name string) string {
 
 func (a arguments) number(name string) int32 {
 	number, _ := a[name].(int)
-	return int32(number) //nolint:gosec // of our own table
+	return int32(number)
 }
 
 func (a arguments) float(name string) float64 {

@@ -182,7 +182,8 @@ func TestBatchesFitAMessage(t *testing.T) {
 	for i := range turns {
 		turns[i] = &memsidecarv1.ConversationTurn{Text: "x"}
 	}
-	items := []*memsidecarv1.RememberItem{Turns(turns...), Turns(turns...), Said(strings.Repeat("y", 2<<20), ""), Said(strings.Repeat("z", 2<<20), "")}
+	large := Said(strings.Repeat("y", 2<<20), "")
+	items := []*memsidecarv1.RememberItem{Turns(turns...), Turns(turns...), large, large}
 	var sizes []int
 	for batch := range batches(items) {
 		sizes = append(sizes, len(batch))

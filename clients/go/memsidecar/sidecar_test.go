@@ -173,16 +173,6 @@ func (s *sharedSidecar) close() {
 	}
 }
 
-// sharedClient is a client of the shared sidecar for a user of the test's own.
-func sharedClient(t *testing.T, options ...memsidecar.Option) *memsidecar.Client {
-	t.Helper()
-	s, err := shared.start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.client(t, append([]memsidecar.Option{memsidecar.WithUser(t.Name())}, options...)...)
-}
-
 // within is a context for one test.
 func within(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()

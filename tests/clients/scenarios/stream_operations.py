@@ -71,7 +71,7 @@ async def _generation_step(playing: Playing, stream: AsyncGeneration, step: Any,
     match word:
         case "feed":
             await stream.feed(value)
-            return fed + value
+            return fed + str(value)
         case "flush":
             await stream.flush()
         case "rewind":
