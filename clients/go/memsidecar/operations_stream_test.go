@@ -107,7 +107,7 @@ func (p *played) generationStep(
 	case "wait":
 		time.Sleep(seconds(arguments{"wait": value}.float("wait")))
 	case "stop":
-		go p.sidecar.stop()
+		p.sidecar.stop()
 	case "draining":
 		for event, err := range generation.Events(ctx) {
 			if err != nil {

@@ -155,11 +155,7 @@ func TestASidecarThatDrainsSaysSoAndTheGenerationCanBeFinished(t *testing.T) {
 	if err := generation.Feed("Green tea is best."); err != nil {
 		t.Fatal(err)
 	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		server.stop()
-	}()
+	server.stop()
 	for event, err := range generation.Events(ctx) {
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +171,7 @@ func TestASidecarThatDrainsSaysSoAndTheGenerationCanBeFinished(t *testing.T) {
 	if len(summary.Remembered) == 0 {
 		t.Error("nothing was remembered")
 	}
-	<-stopped
+	<-server.exited
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	_, err = client.RecallDuring(short, nil)

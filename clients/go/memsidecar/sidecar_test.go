@@ -117,19 +117,16 @@ func (s *sidecar) start() error {
 }
 
 // kill is SIGKILL, and waits until the process is gone.
-func (s *sidecar) kill() { s.end(syscall.SIGKILL) }
-
-// stop is SIGTERM: the sidecar drains.
-func (s *sidecar) stop() { s.end(syscall.SIGTERM) }
-
-func (s *sidecar) end(signal os.Signal) {
-	if s.process == nil {
-		return
+func (s *sidecar) kill() {
+	if s.process != nil {
+		_ = s.process.Process.Kill()
+		<-s.exited
+		s.process = nil
 	}
-	_ = s.process.Process.Signal(signal)
-	<-s.exited
-	s.process = nil
 }
+
+// stop is SIGTERM: the sidecar drains; start or kill follows.
+func (s *sidecar) stop() { _ = s.process.Process.Signal(syscall.SIGTERM) }
 
 func (s *sidecar) client(t *testing.T, options ...memsidecar.Option) *memsidecar.Client {
 	t.Helper()
