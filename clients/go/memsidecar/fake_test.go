@@ -26,7 +26,7 @@ type fake struct {
 	memsidecarv1.UnimplementedGenerationServiceServer
 	memsidecarv1.UnimplementedInfoServiceServer
 
-	socket string
+	target string
 	server *grpc.Server
 
 	mu        sync.Mutex
@@ -41,14 +41,27 @@ type fake struct {
 
 func startFake(t *testing.T) *fake {
 	t.Helper()
+	return startFakeOn(t, "unix")
+}
+
+// startFakeOn listens on a socket, or on a TCP port of loopback.
+func startFakeOn(t *testing.T, network string) *fake {
+	t.Helper()
 	folder, err := os.MkdirTemp("", "ms-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{socket: filepath.Join(folder, "s")}
-	listener, err := net.Listen("unix", f.socket)
+	address := filepath.Join(folder, "s")
+	if network == "tcp" {
+		address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen(network, address)
 	if err != nil {
 		t.Fatal(err)
+	}
+	f := &fake{target: "unix://" + address}
+	if network == "tcp" {
+		f.target = listener.Addr().String()
 	}
 	f.server = grpc.NewServer()
 	memsidecarv1.RegisterMemoryServiceServer(f.server, f)
@@ -70,7 +83,7 @@ func startFake(t *testing.T) *fake {
 
 func (f *fake) client(t *testing.T, options ...memsidecar.Option) *memsidecar.Client {
 	t.Helper()
-	return clientOf(t, "unix://"+f.socket, options...)
+	return clientOf(t, f.target, options...)
 }
 
 func (f *fake) GetMemory(

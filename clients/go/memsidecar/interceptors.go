@@ -172,8 +172,9 @@ func (c *caller) filled(request protoreflect.Message) protoreflect.Message {
 	}
 	// The first message of a stream.
 	if field := fields.ByName("start"); field != nil && field.Message() != nil && request.Has(field) {
-		if start := request.Get(field).Message(); c.filled(start) != start {
-			set(field, protoreflect.ValueOfMessage(c.filled(start)))
+		start := request.Get(field).Message()
+		if filled := c.filled(start); filled != start {
+			set(field, protoreflect.ValueOfMessage(filled))
 		}
 	}
 	return changed
