@@ -100,12 +100,13 @@ async def make_services(
     conflicts = config.conflicts
     rules = read_rules(conflicts.policy, conflicts.policies, conflicts.single, conflicts.multi)
     moments = Moments(residency, past, clock)
-    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments, rules)
+    times = GrammarTimeExpressions()
+    await asyncio.to_thread(times.load)
+    learning = open_learning(config, NamedTimes(times), clock)
+    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments, rules, learning)
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
-    times = GrammarTimeExpressions()
-    await asyncio.to_thread(times.load)
     recall = Recall(
         residency,
         past,
@@ -121,7 +122,6 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
-    learning = open_learning(config, NamedTimes(times), clock)
     jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack)
     remember = Remember(residency, preparing, backlog, learning, jobs.unfinished, rules)
     give_feedback = GiveFeedback(residency)

@@ -38,6 +38,13 @@ class Attribute:
     ask_zh: str
     qualified: bool = False
 
+    def holds(self, qualifier: str = "") -> Cardinality:
+        """How many values the slot of a qualifier has. What is a favourite, or on a date, of no named kind may be of
+        any kind: such a slot has many, except that what is due is due once."""
+        if self.qualified and not qualifier and self.key != "deadline":
+            return Cardinality.MULTI
+        return self.cardinality
+
     def question(self, a: str, b: str, language: str = "en", qualifier: str = "", subject: str = "") -> str:
         """What an agent asks to learn which of two values is so; Chinese when the language is zh, else English.
 

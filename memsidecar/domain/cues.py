@@ -43,18 +43,36 @@ _NARROW = re.compile(
 
 _RECENT = re.compile(r"\b(?:latest|newest|most\srecent|recently|lately)\b|最近|最新|近来|近况|최근")
 
+# What was, or how it came to be: then an earlier value is as much of an answer as the one that holds.
+_HISTORY = re.compile(
+    r"""\bbetween\b|\bhow\slong\sdid\b|\bhow\smany\s(?:more|times|days|weeks|months|years|hours|minutes)\b
+    |\b(?:in|the|what|which)\sorder\b|\bwhich\b.{0,80}\bfirst\b|\bfirst\stime\b|\bat\sfirst\b|\bacross\b|\bthroughout\b|\bover\stime\b
+    |\bever\b|\bused\sto\b|\bprevious(?:ly)?\b|\bformer(?:ly)?\b|\binitial(?:ly)?\b|\boriginal(?:ly)?\b|\bpast\b
+    |\bhistor\w+|\bprogress\w*\b|\bsummar\w+|\bdifferen\w+\sfrom\b|\bcompared?\b|\bsince\swhen\b|\bwhen\sdid\b
+    |\bhow\s(?:much\s|far\s)?(?:did|have|has)\b.{0,80}\b(?:improv|chang|increas|decreas|grow|grew|dropp?|develop|evolv)\w*
+    |\bbefore\s(?:that|i|we|my)\b|\bin\stotal\sacross\b|\bfrom\s\S{1,40}\sto\s\S
+    |之间|变化|最初|起初|原来|原先|以前|之前|曾经|先后|顺序|历史|过去|总结|回顾|多久|多少[天周]|几[天周]|从.{1,20}(?:到|变)""",
+    re.VERBOSE,
+)
+_POLAR = re.compile(
+    r"^(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should)\s|吗[？?]?$|是不是|有没有|是否"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Cues:
     """`past`: asks for what was said or done, not for advice. `assistant`: asks for what the assistant said. `broad`:
     asks for several things, which were said on several days. `narrow`: asks for one thing.
-    `recent`: asks for what is new."""
+    `recent`: asks for what is new. `history`: asks for what was, or how it came to be, not for what is. `polar`: can be
+    answered with yes or no."""
 
     past: bool = False
     assistant: bool = False
     broad: bool = False
     narrow: bool = False
     recent: bool = False
+    history: bool = False
+    polar: bool = False
 
     @property
     def breadth(self) -> float:
@@ -76,4 +94,6 @@ def read_cues(text: str) -> Cues:
         broad=broad,
         narrow=not broad and _NARROW.search(end) is not None,
         recent=_RECENT.search(end) is not None,
+        history=_HISTORY.search(end) is not None,
+        polar=_POLAR.search(end) is not None,
     )

@@ -16,8 +16,8 @@ from memsidecar.domain.identity import digest_of
 from memsidecar.domain.memory import Entity, Episode, Fact, Memory, Preference, State, text_of
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
-from memsidecar.domain.slots import SAME, same_slot, slot_of
-from memsidecar.domain.structuring import PERSON, is_description, relation_in
+from memsidecar.domain.slots import EXPERIENCE, OPPOSED, SAME, Slot, opposed, same_slot, slot_of
+from memsidecar.domain.structuring import PERSON, RULES, is_description, relation_in
 from memsidecar.domain.text import display_name, entity_key, normalise
 
 _USER = ("", "user")
@@ -39,10 +39,13 @@ def learn(
     decision: Decision, episode: Memory, claims: Sequence[ClaimFound], rules: ConflictRules = DEFAULT_RULES
 ) -> Iterator[Outcome | Declined]:
     """Remember what was read out of an episode, each claim derived from it. One that cannot be stored is declined
-    alone, with the reason; so is what another extractor has read out of the same episode for the same slot."""
+    alone, with the reason; so is what another extractor has read out of the same episode for the same slot. What was
+    done is of use only where it is denied, and left out elsewhere."""
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
+            if _is_deed(draft) and not _is_denied(decision, draft, rules):
+                continue  # one of the many things that people do
             if _read_already(decision, draft, episode.id):
                 yield Declined(text_of(draft.body), "it was read out of this text already")
             else:
@@ -82,8 +85,52 @@ def name_described(decision: Decision, draft: Draft) -> None:
             _call(decision, described, name)
 
 
+def derived(claim: ClaimFound, episode: str) -> ClaimFound:
+    """The claim, read out of that episode unless it says that it is from an earlier one."""
+    return replace(claim, draft=_derived(claim.draft, episode))
+
+
+def denies(claim: Draft) -> bool:
+    """Whether a claim says that something was never done."""
+    return isinstance(claim.body, Fact) and claim.body.predicate == EXPERIENCE and claim.body.negated
+
+
+def _is_deed(draft: Draft) -> bool:
+    return isinstance(draft.body, Fact) and draft.body.predicate == EXPERIENCE and not draft.body.negated
+
+
 def _derived(draft: Draft, episode: str) -> Draft:
-    return draft if draft.source is None else replace(draft, source=replace(draft.source, derived_from=(episode,)))
+    """From the episode, unless it says that it is from an earlier one."""
+    if draft.source is None or draft.source.derived_from:
+        return draft
+    return replace(draft, source=replace(draft.source, derived_from=(episode,)))
+
+
+def _is_denied(decision: Decision, draft: Draft, rules: ConflictRules) -> bool:
+    """Whether a memory says that what the draft says was done never was."""
+    slot = _slot(decision, draft)
+    if slot is None:
+        return False
+    for memory_id in decision.view.in_slot(slot.subject, slot.family):
+        memory = decision.view.memory(memory_id)
+        if memory is None or memory.state is State.DELETED:
+            continue
+        theirs = slot_of(memory)
+        if theirs is not None and theirs.negated and opposed(theirs, slot, rarity=rules.rarity) >= OPPOSED:
+            return True
+    return False
+
+
+def _slot(decision: Decision, draft: Draft) -> Slot | None:
+    """The slot that a draft will have; None also when it is about somebody of whom nothing is known."""
+    body = draft.body
+    if draft.subject_named is not None and isinstance(body, Fact | Preference):
+        known = decision.view.entity(entity_key(draft.subject_named.name))
+        if known is None:
+            return None
+        body = replace(body, subject=known)
+    scope = Scope(decision.partition.namespace, decision.partition.user, draft.agent)
+    return slot_of(Memory("", scope, body, decision.now, decision.now))
 
 
 def _addressed(decision: Decision, draft: Draft) -> Draft:
@@ -144,17 +191,11 @@ def _call(decision: Decision, memory: Memory, name: str) -> None:
 
 def _read_already(decision: Decision, draft: Draft, episode: str) -> bool:
     """Whether somebody else has filled the slot from the same text; of what has many values, with the same one."""
-    scope = Scope(decision.partition.namespace, decision.partition.user, draft.agent)
-    body = draft.body
-    if draft.subject_named is not None and isinstance(body, Fact | Preference):
-        known = decision.view.entity(entity_key(draft.subject_named.name))
-        if known is None:
-            return False
-        body = replace(body, subject=known)
-    slot = slot_of(Memory("", scope, body, decision.now, decision.now))
+    reader = draft.source.extractor if draft.source is not None else ""
+    # The rules read first.
+    slot = _slot(decision, draft) if reader not in ("", RULES) else None
     if slot is None:
         return False
-    reader = draft.source.extractor if draft.source is not None else ""
     for memory_id in decision.view.in_slot(slot.subject, slot.family):
         memory = decision.view.memory(memory_id)
         theirs = slot_of(memory) if memory is not None else None

@@ -124,10 +124,9 @@ _ACROSS, _AROUND, _MOST_AROUND = 0.6, 0.3, 3.0
 _NEWER, _OLDER, _DOUBT = 1.0, 0.3, 0.4
 # What it counts that the newer one names the older one's value as the one before, or another one.
 _TOLD_BEFORE = 0.2
-_SIMILAR = 0.6
 
 
-def same_quantity(a: Quantity, b: Quantity, changed: bool, similarity: float | None, rarity: Rarity) -> float:
+def same_quantity(a: Quantity, b: Quantity, changed: bool, rarity: Rarity) -> float:
     """How sure it is that both are of the same thing, 0 to 1; `a` is the older one (see `slots.same_slot`)."""
     if a.goal != b.goal or (a.per and b.per and a.per != b.per) or not _comparable(a.amount, b.amount):
         return 0.0
@@ -145,8 +144,6 @@ def same_quantity(a: Quantity, b: Quantity, changed: bool, similarity: float | N
     sure = same / (same + told + _DOUBT)
     if b.before is not None:
         sure += _TOLD_BEFORE if b.before.size == a.amount.size else -_TOLD_BEFORE
-    if similarity is not None:
-        sure += _SIMILAR * (similarity - 0.5)
     return max(0.0, min(1.0, sure))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import TypeAlias
@@ -15,6 +16,16 @@ Rarity: TypeAlias = Callable[[str], float]
 def alike(stem: str) -> float:
     """The rarity of stems when nothing is known about how often they come."""
     return 1.0
+
+
+# As if there were this many texts more, so that the words of two texts are not common when both have them.
+_AT_LEAST = 50
+
+
+def rarity_among(texts: int, having: Callable[[str], int]) -> Rarity:
+    """The rarity of stems in a memory of so many texts; `having` says how many of them have a stem."""
+    many = _AT_LEAST + texts
+    return lambda stem: math.log(many / (1 + having(stem))) / math.log(many)
 
 
 def weight(stems: frozenset[str], rarity: Rarity) -> float:

@@ -42,7 +42,7 @@ def own_parts(text: str) -> list[Span]:
     marks = [(found, _role(found["who"])) for found in _MARK.finditer(text)]
     if not any(role is not None for _, role in marks):
         names = {found["who"] for found, _ in marks if _NAME.fullmatch(found["who"])}
-        return [] if len(names) > 1 else [Span(0, len(text))]
+        return [Span(0, len(text))] if len(names) < 2 and text.strip() else []
     parts = []
     start, own = 0, True
     for found, role in marks:

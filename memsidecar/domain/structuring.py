@@ -90,6 +90,19 @@ def filled(fact: Fact, claim: Claim) -> Fact:
     return replace(fact, predicate=claim.attribute, object_text=claim.value, negated=fact.negated or claim.negated)
 
 
+def is_of(body: Fact | Preference, claim: Claim) -> bool:
+    """Whether a memory has the structure that a claim has; an entity in place of a value's words is the same."""
+    made = body_of(claim)
+    match body, made:
+        case Fact(), Fact():
+            value = body.object_entity or body.object_text == made.object_text
+            return bool(value) and (body.predicate, body.negated) == (made.predicate, made.negated)
+        case Preference(), Preference():
+            return (body.topic, body.value, body.polarity) == (made.topic, made.value, made.polarity)
+        case _:
+            return False
+
+
 def is_description(subject: str) -> bool:
     """Whether a subject is named by the speaker's relation to it only."""
     return _OWN.match(subject) is not None

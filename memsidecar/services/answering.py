@@ -11,7 +11,7 @@ from memsidecar.domain import limits
 from memsidecar.domain.diversity import enough, fold, fold_key, vary
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.recall import Hit
-from memsidecar.services.linking import Linking, Placed, standings_of
+from memsidecar.services.linking import Group, Linking, Placed, standings_of
 from memsidecar.services.search import Candidate, Search
 
 # Candidates looked at beyond those that are wanted: near duplicates take places, and variety needs something to choose.
@@ -73,10 +73,10 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
     return Page(hits, more, ranked[0].place, starved)
 
 
-def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:
-    """Places in `ranked`, near duplicates together, and what was read from a memory with it. Equal numbers hardly ever
-    belong to different texts: then they stay apart."""
-    groups = _alike(searches, ranked)
+def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[Group]:
+    """Near duplicates together, and what was read from a memory with it. Equal numbers hardly ever belong to different
+    texts: then they stay apart."""
+    groups = [Group(members) for members in _alike(searches, ranked)]
     return _with_sources(searches, ranked, groups) if any(one.derived for one in ranked) else groups
 
 
@@ -97,41 +97,48 @@ def _alike(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list
     return sorted(groups)
 
 
-def _with_sources(searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]]) -> list[list[int]]:
-    """One hit for one statement: a fact joins the best of the memories that it was read from, which comes first, where
-    the better of the two stands."""
-    group_of = {
-        (ranked[place].place, searches[ranked[place].place].row(ranked[place].number)): group
-        for group in groups
-        for place in group
-    }
-    joined: list[list[int]] = []
+def _with_sources(searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[Group]) -> list[Group]:
+    """One hit for one statement: facts join the memory that they were read from, where the best of them stands. Whether
+    that is a candidate itself makes no difference, so that pages agree."""
+
+    def row_of(place: int) -> tuple[int, int]:
+        return ranked[place].place, searches[ranked[place].place].row(ranked[place].number)
+
+    group_of = {row_of(place): group for group in groups for place in group.members}
+    joined: list[Group] = []
     for group in groups:
-        one = ranked[group[0]]
-        rows = searches[one.place].source_rows(one.number) if one.derived else ()
-        sources = [group_of[one.place, row] for row in rows if (one.place, row) in group_of]
-        source = min(sources, key=min, default=None)
-        if source is None or source is group:
+        one = ranked[group.members[0]]
+        source = searches[one.place].source(one.number) if one.derived else None
+        if source is None:
             joined.append(group)
-        else:
-            source += group
-    return sorted(joined, key=min)
+            continue
+        row, memory = source
+        known = group_of.get((one.place, row))
+        if known is None:
+            group.source = memory
+            group_of[one.place, row] = group
+            joined.append(group)
+        elif known is not group:
+            known.members += group.members
+    return sorted(joined, key=lambda group: group.best)
 
 
-def _new(groups: Sequence[list[int]], ranked: Sequence[Candidate], had: Sequence[frozenset[int]]) -> list[list[int]]:
+def _new(groups: Sequence[Group], ranked: Sequence[Candidate], had: Sequence[frozenset[int]]) -> list[Group]:
     """Those of which whoever asks has nothing."""
-    return [group for group in groups if not any(ranked[each].number in had[ranked[each].place] for each in group)]
+    return [
+        group for group in groups if not any(ranked[each].number in had[ranked[each].place] for each in group.members)
+    ]
 
 
 def _varied(
-    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]], count: int, wanted: Wanted
-) -> list[list[int]]:
+    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[Group], count: int, wanted: Wanted
+) -> list[Group]:
     """The first `_VARIED` by variety, the others after them as they are."""
     # Each page chooses from as many more, so that the pages before it stay as they were.
-    opens = np.array([min(group) // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
+    opens = np.array([group.best // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
     pool = groups[: int(np.searchsorted(opens, _VARIED, side="right"))]
-    firsts = [ranked[group[0]] for group in pool]
-    scores = np.array([ranked[min(group)].score for group in pool], dtype=np.float32)
+    firsts = [ranked[group.best] for group in pool]
+    scores = np.array([one.score for one in firsts], dtype=np.float32)
     vectors: Matrix = np.stack([searches[one.place].vector(one.number) for one in firsts])
     chosen = vary(scores, vectors, min(count, _VARIED), wanted.diversity, opens[: len(pool)]).tolist()
     taken = set(chosen)
@@ -139,18 +146,20 @@ def _varied(
 
 
 def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed, best: float) -> Hit:
-    search = searches[placed.place]
-    if placed.brought is not None:
+    search, group = searches[placed.place], placed.group
+    if group is None:
+        assert placed.brought is not None
         return replace(search.brought(placed.brought, placed.score, best), counterpart_of=placed.counterpart_of)
-    group = placed.group
-    hit = search.hit(ranked[group[0]].number, best, placed.score)
+    members = [ranked[place] for place in group.members]
+    if group.source is None:
+        hit = search.hit(members[0].number, best, placed.score)
+        others = members[1:]
+    else:
+        hit = search.standing_for(group.source, search.hit(ranked[group.best].number, best, placed.score))
+        others = members
     if search.links:
-        hit = replace(
-            hit,
-            standings=standings_of(searches, (ranked[place] for place in group)),
-            counterpart_of=placed.counterpart_of,
-        )
-    if len(group) == 1:
+        standings = standings_of(searches, ranked, group)
+        hit = replace(hit, standings=standings, counterpart_of=placed.counterpart_of)
+    if not others:
         return hit
-    others = (ranked[place] for place in group[1:])
     return replace(hit, duplicates=tuple(searches[one.place].name(one.number) for one in others))

@@ -158,8 +158,9 @@ class JobWorker:
         except ModelUnavailable as error:
             await self._put_off(partition, items, error)
         except SidecarError as error:
-            # The store's; nothing was settled, and all of it is tried again.
-            self._wait(str(error))
+            # The store's: nothing was settled. Another partition's may be well.
+            _log.warning("a job is put off", extra={"problem": str(error), "items": len(items)})
+            self._later.update(dict.fromkeys((item.position for item in items), self._item_retry()))
         except Exception:
             _log.exception("a job failed", extra={"items": len(items)})
             if not self._smaller(partition, items):
@@ -179,7 +180,7 @@ class JobWorker:
         (item,) = items
         before = self._failures.get(item.position)
         self._failures[item.position] = self._successes
-        self._later[item.position] = time.monotonic() + ITEM_RETRY * self._first_retry
+        self._later[item.position] = self._item_retry()
         if before is not None and self._successes > before:
             await self._failed(partition, item, str(error))
 
@@ -188,6 +189,9 @@ class JobWorker:
         if len(items) > 1:
             self._sizes[partition] = len(items) // 2
         return len(items) > 1
+
+    def _item_retry(self) -> float:
+        return time.monotonic() + ITEM_RETRY * self._first_retry
 
     def _wait(self, problem: str) -> None:
         self.waiting = Waiting(problem, time.monotonic() + self._retry)

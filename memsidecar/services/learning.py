@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 
 from memsidecar.domain.claims import Claim, Span
 from memsidecar.domain.draft import Declined, Draft
 from memsidecar.domain.gate import Gate
-from memsidecar.domain.memory import Episode, Fact, Kind
+from memsidecar.domain.memory import Body, Episode, Fact, Kind, Preference
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.speakers import heard_as, own_parts
-from memsidecar.domain.structuring import RULES, Saying, filled, importance_of, structured
+from memsidecar.domain.structuring import RULES, Saying, body_of, filled, importance_of, is_of, structured
 from memsidecar.ports.runtime import Clock
-from memsidecar.services.long_texts import is_long
 from memsidecar.services.named_times import NamedTimes
 from memsidecar.services.turn import Turn
 
@@ -23,11 +22,19 @@ Rules = Callable[[str], Sequence[Claim]]
 Worth = Callable[[str], bool]
 """Whether a text may hold what only a model finds."""
 
+# Code points that are read on the loop, in about two milliseconds; more of them in a thread.
+READ_INLINE = 1_000
 # A statement without its subject, "lives in Rome", is read as said of somebody.
 _SOMEBODY = "Sam"
 _INTRODUCED = f"My friend {_SOMEBODY} "
 _SUBJECTS = ("the user ", "user ", "he ", "she ", "they ")
 _CHINESE_SUBJECTS = ("用户", "他", "她")
+
+
+# What a sentence's structure is, of a fact or of a preference.
+_STRUCTURE = frozenset(
+    {"predicate", "object_text", "object_entity", "object_value", "negated", "topic", "value", "polarity"}
+)
 
 
 class Learning:
@@ -48,7 +55,7 @@ class Learning:
         turn = Turn()
         for draft in drafts:
             match draft.body:
-                case Episode(text=text) | Fact(statement=text) if is_long(text):
+                case Episode(text=text) | Fact(statement=text) if len(text) > READ_INLINE:
                     read.append(await asyncio.to_thread(self._read, draft, scope))
                 case Episode() | Fact():
                     read.append(self._read(draft, scope))
@@ -56,6 +63,14 @@ class Learning:
                     read.append(draft)
             await turn.give()
         return read
+
+    def from_rules(self, draft: Draft, claims: Sequence[Claim], scope: Scope) -> Draft:
+        """The draft of an episode with claims that rules have read out of it, those parts of it that are heard."""
+        if not isinstance(draft.body, Episode) or (voice := heard_as(draft.body.speaker, scope)) is None:
+            return draft
+        parts = own_parts(draft.body.text)
+        own = [c for c in claims if any(p.start <= c.span.start and c.span.end <= p.end for p in parts)]
+        return self._with(draft, own, voice, RULES)
 
     def from_model(self, draft: Draft, claims: Sequence[Claim], scope: Scope, model: str) -> Draft:
         """The same of what a model says that an episode states."""
@@ -109,17 +124,40 @@ class Learning:
             return said, None
         return self._times.interval(words, claim.time_role, text[claim.span.start : claim.span.end], said)
 
+    def restated(self, known: Body, changes: Mapping[str, object]) -> Mapping[str, object]:
+        """The changes of a memory whose sentence changes, with its structure, where that was read from the sentence: it
+        follows the new one, or goes. What a caller has said of it, or says now, stays."""
+        statement = changes.get("statement")
+        if self._rules is None or not isinstance(statement, str) or not isinstance(known, Fact | Preference):
+            return changes
+        if _STRUCTURE & changes.keys() or max(len(statement), len(known.statement)) > READ_INLINE:
+            return changes
+        before = _only_claim(known.statement, self._rules)
+        if before is None or not is_of(known, before):
+            return changes
+        after = _only_claim(statement, self._rules)
+        empty = Fact("") if isinstance(known, Fact) else Preference("")
+        body = body_of(after) if after is not None else empty
+        if type(body) is not type(known):
+            body = empty
+        names = _STRUCTURE & {each.name for each in fields(known)}
+        return {**changes, **{name: getattr(body, name) for name in names}}
+
     def _structured(self, draft: Draft, fact: Fact, rules: Rules) -> Draft:
-        """Only when the sentence states one thing: a fact has one slot."""
-        statement = " ".join(fact.statement.split())
-        for text in _readings(statement):
-            claims = [c for c in rules(text) if c.value != _SOMEBODY]
-            if len(claims) == 1 and claims[0].kind is Kind.FACT and claims[0].subject in ("", _SOMEBODY):
-                (claim,) = claims
-                return replace(draft, body=filled(fact, claim), manner=claim.manner)
-            if claims:
-                return draft
-        return draft
+        claim = _only_claim(fact.statement, rules)
+        if claim is None or claim.kind is not Kind.FACT:
+            return draft
+        return replace(draft, body=filled(fact, claim), manner=claim.manner)
+
+
+def _only_claim(statement: str, rules: Rules) -> Claim | None:
+    """What a sentence states, when that is one thing: a memory has one slot."""
+    for text in _readings(" ".join(statement.split())):
+        claims = [claim for claim in rules(text) if claim.value != _SOMEBODY]
+        if claims:
+            alone = len(claims) == 1 and claims[0].subject in ("", _SOMEBODY)
+            return claims[0] if alone else None
+    return None
 
 
 def _within(text: str, part: Span, rules: Rules) -> Sequence[Claim]:

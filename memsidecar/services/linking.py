@@ -3,13 +3,26 @@ its counterpart. Nothing else moves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import HitStanding
 from memsidecar.services.search import Candidate, Search
+
+
+@dataclass(slots=True)
+class Group:
+    """Candidates that say the same, by their places among the ranked ones; the first one is shown. `source`, when it is
+    not a candidate itself, is shown instead: they were read from it."""
+
+    members: list[int]
+    source: Memory | None = None
+
+    @property
+    def best(self) -> int:
+        return min(self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +35,7 @@ class Placed:
 
     score: float
     place: int
-    group: Sequence[int] = ()
+    group: Group | None = None
     brought: Memory | None = None
     counterpart_of: str = ""
 
@@ -33,10 +46,10 @@ class Linking:
 
     searches: Sequence[Search]
     ranked: Sequence[Candidate]
-    groups: Sequence[Sequence[int]]
+    groups: Sequence[Group]
     _placed: list[Placed] = field(default_factory=list)
     _done: set[tuple[int, str]] = field(default_factory=set)
-    _group_of: dict[tuple[int, str], Sequence[int]] = field(default_factory=dict)
+    _group_of: dict[tuple[int, str], Group] = field(default_factory=dict)
 
     def first(self, count: int) -> list[Placed]:
         """The first so many places. They do not depend on the count, so that pages agree."""
@@ -45,27 +58,31 @@ class Linking:
         for group in self.groups:
             if len(self._placed) >= count:
                 break
-            if self._name(group[0]) in self._done:
+            if self._names(group)[0] in self._done:
                 continue
-            here = self._of(group)
-            search = self.searches[here.place]
-            standings = standings_of(self.searches, (self.ranked[each] for each in group)) if search.links else ()
-            names = [self._name(each) for each in group] if standings else []
+            here, name = self._of(group), self._names(group)[0][1]
+            standings = standings_of(self.searches, self.ranked, group)
             for standing in standings:
-                if standing.state is State.SUPERSEDED and search.bears(standing):
-                    self._bring(standing.newer, names, here, "")
+                if standing.state is State.SUPERSEDED and self._bears(here.place, group, standing, standing.newer):
+                    self._bring(standing.newer, group, here, name)
             self._put(here)
             for standing in standings:
-                if standing.state is State.DISPUTED:
-                    self._bring(standing.counterparts, names, here, names[0][1])
+                others = standing.counterparts
+                if standing.state is State.DISPUTED and self._bears(here.place, group, standing, others):
+                    self._bring(others, group, here, name)
         return self._placed[:count]
 
-    def _of(self, group: Sequence[int]) -> Placed:
-        return Placed(self.ranked[min(group)].score, self.ranked[group[0]].place, group)
+    def _of(self, group: Group) -> Placed:
+        best = self.ranked[group.best]
+        return Placed(best.score, best.place, group)
 
-    def _bring(self, others: Sequence[str], own: Sequence[tuple[int, str]], here: Placed, counterpart_of: str) -> None:
+    def _bears(self, place: int, group: Group, standing: HitStanding, others: Sequence[str]) -> bool:
+        shown = group.source or self.searches[place].memory(self.ranked[group.members[0]].number)
+        return bool(others) and self.searches[place].bears(shown, standing, others[0])
+
+    def _bring(self, others: Sequence[str], group: Group, here: Placed, counterpart_of: str) -> None:
         """Put one of the others here, unless one of them stands above already or here itself."""
-        place = here.place
+        place, own = here.place, self._names(group)
         if any((place, each) in own or (place, each) in self._done for each in others):
             return
         search = self.searches[place]
@@ -73,38 +90,42 @@ class Linking:
         if not found:
             return
         # What is like the hit says most beside it, a turn beside a turn, a fact beside a fact; of several the newest.
-        kind = search.memory(self.ranked[here.group[0]].number).kind
+        kind = (group.source or search.memory(self.ranked[group.members[0]].number)).kind
         chosen = max(found, key=lambda memory: (memory.kind is kind, memory.said_at, memory.id))
-        group = self._group(place, chosen.id)
-        self._put(Placed(here.score, place, group, None if group else chosen, counterpart_of))
+        known = self._group(place, chosen.id)
+        self._put(Placed(here.score, place, known, None if known else chosen, counterpart_of))
         # Facts that it states need no place of their own.
         self._done.update((place, each.id) for each in found if chosen.id in sources_of(each))
 
     def _put(self, placed: Placed) -> None:
         self._placed.append(placed)
-        if placed.brought is not None:
+        if placed.group is not None:
+            self._done.update(self._names(placed.group))
+        elif placed.brought is not None:
             self._done.add((placed.place, placed.brought.id))
-        else:
-            self._done.update(map(self._name, placed.group))
 
-    def _name(self, place: int) -> tuple[int, str]:
-        one = self.ranked[place]
-        return one.place, self.searches[one.place].memory(one.number).id
+    def _names(self, group: Group) -> list[tuple[int, str]]:
+        """Of all that it stands for, what is shown first."""
+        members = (self.ranked[each] for each in group.members)
+        names = [(one.place, self.searches[one.place].memory(one.number).id) for one in members]
+        return names if group.source is None else [(names[0][0], group.source.id), *names]
 
-    def _group(self, place: int, memory_id: str) -> Sequence[int]:
-        """The candidates among which a memory is; empty when it is not one."""
+    def _group(self, place: int, memory_id: str) -> Group | None:
+        """The candidates among which a memory is."""
         if not self._group_of:
             for group in self.groups:
-                self._group_of.update((self._name(each), group) for each in group)
-        return self._group_of.get((place, memory_id), ())
+                self._group_of.update((name, group) for name in self._names(group))
+        return self._group_of.get((place, memory_id))
 
 
-def standings_of(searches: Sequence[Search], group: Iterable[Candidate]) -> tuple[HitStanding, ...]:
+def standings_of(searches: Sequence[Search], ranked: Sequence[Candidate], group: Group) -> tuple[HitStanding, ...]:
     """What is stated by candidates that say the same, of the partition of the first."""
-    found: dict[HitStanding, None] = {}
-    place = None
-    for one in group:
-        place = one.place if place is None else place
-        if one.place == place:
-            found.update(dict.fromkeys(searches[place].standings(one.number)))
+    members = [ranked[each] for each in group.members]
+    search = searches[members[0].place]
+    if not search.links:
+        return ()
+    found = dict.fromkeys(() if group.source is None else search.standings(group.source))
+    for one in members:
+        if one.place == members[0].place:
+            found.update(dict.fromkeys(search.standings(search.memory(one.number))))
     return tuple(found)

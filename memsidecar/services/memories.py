@@ -26,6 +26,7 @@ from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.ports.ledger import Ledger
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.learning import Learning
 from memsidecar.services.moments import Moments
 from memsidecar.services.preparing import Prepared, Preparing, Space
 from memsidecar.services.recorded import Answer
@@ -68,8 +69,10 @@ class Memories:
         backlog: EmbeddingBacklog,
         moments: Moments,
         rules: RuleChoice = DEFAULT_RULE_CHOICE,
+        learning: Learning | None = None,
     ) -> None:
         self._residency, self._ledger, self._moments, self._rules = residency, ledger, moments, rules
+        self._learning = learning
         self._preparing, self._space, self._backlog = preparing, space, backlog
 
     async def create(self, partition: Partition, draft: Draft, memory_id: str, request: Request) -> Written:
@@ -187,6 +190,8 @@ class Memories:
     ) -> Written:
         """`update` of the body that is known. Raises _ChangedMeanwhile when it is another one by now."""
         found: Prepared | None = None
+        if known is not None and self._learning is not None:
+            patch = replace(patch, changes=self._learning.restated(known.body, patch.changes))
         if known is not None and (body := decide.patched_body(known, patch.changes)) != known.body:
             found = await self._preparing.read(body, known.scope.agent)
             if patch.vectors is None and embedded_text(body) != embedded_text(known.body):
@@ -241,10 +246,12 @@ class Memories:
             await self._space.forget(known.body)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
-        """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""
+        """Bring a soft-deleted memory back; it may be history by now, or in dispute. Raises NotFound, also after its
+        purge, and ConflictRejected."""
 
         def command(decision: Decision) -> list[Outcome]:
-            return [Outcome(Action.CREATED, removal.undelete(decision, memory_id), "restored")]
+            rules = self._rules.of(partition.namespace)
+            return [Outcome(Action.CREATED, removal.undelete(decision, memory_id, rules), "restored")]
 
         return self._written(partition, await self._residency.write(partition, command, request))
 

@@ -10,6 +10,7 @@ from memsidecar.domain.confidence import answer_confidence
 from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
+from memsidecar.domain.newer_first import newer_first
 from memsidecar.domain.profile import Profile, with_weights
 from memsidecar.domain.profile_choice import Choice
 from memsidecar.domain.question import Analysis, analyse
@@ -250,7 +251,7 @@ class Recall:
             reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
             whole = replace(
                 whole,
-                hits=reranked.hits[skip : skip + most],
+                hits=newer_first(reranked.hits)[skip : skip + most],
                 reports=(*whole.reports, reranked.report),
                 more=whole.more or len(whole.hits) > skip + most,
             )

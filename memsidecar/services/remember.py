@@ -16,10 +16,11 @@ from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ConflictRejected, InvalidField, NotFound, SidecarError
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.job import ItemDue
-from memsidecar.domain.learned import ClaimFound, as_known, learn, name_described
+from memsidecar.domain.learned import ClaimFound, as_known, denies, derived, learn, name_described
 from memsidecar.domain.memory import Episode
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.earlier_deeds import EarlierDeeds
 from memsidecar.services.learning import Learning
 from memsidecar.services.preparing import Prepared, Preparing
 from memsidecar.services.residency import Residency
@@ -68,6 +69,7 @@ class Remember:
     ) -> None:
         self._residency, self._preparing, self._backlog = residency, preparing, backlog
         self._learning, self._unfinished, self._rules = learning, unfinished, rules
+        self._deeds = EarlierDeeds(residency, learning) if learning is not None else None
 
     async def __call__(
         self,
@@ -86,13 +88,14 @@ class Remember:
         several parts. Raises DimensionMismatch, RequestIdReused, StoreFull, StoreUnavailable, LedgerDamaged: then
         nothing was stored.
         """
-        if extract and self._learning is not None:
-            drafts = await self._learning(drafts, scope)
+        if extract and self._learning is not None and self._deeds is not None:
+            drafts = await self._deeds(scope, await self._learning(drafts, scope))
         prepared, claims, terms = await self._prepared(drafts, wait)
         job = job or job_of(scope.partition, request)
         rules = self._rules.of(scope.namespace)
 
         def command(decision: Decision) -> Iterator[Outcome | SidecarError | Pause]:
+            undenied: list[ClaimFound] = []
             for draft, found, learned in zip(drafts, prepared, claims, strict=True):
                 try:
                     name_described(decision, draft)
@@ -103,8 +106,14 @@ class Remember:
                     continue
                 if learned or draft.declined:
                     extracted: list[Outcome | Declined] = []
-                    for each in learn(decision, outcome.memory, learned, rules):
-                        extracted.append(each)
+                    if any(denies(claim) for claim in draft.claims):
+                        # What was said before in this very write, too.
+                        learned, undenied = [*learned, *undenied], []
+                    for claim in learned:
+                        found_out = list(learn(decision, outcome.memory, [claim], rules))
+                        if not found_out:
+                            undenied.append(derived(claim, outcome.memory.id))
+                        extracted += found_out
                         yield PAUSE
                     outcome = replace(outcome, extracted=(*extracted, *draft.declined))
                 if draft.asks and outcome.action is Action.CREATED:

@@ -13,13 +13,16 @@ from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
 from memsidecar.domain.meeting import meets, state_seen
-from memsidecar.domain.memory import Entity, Memory
+from memsidecar.domain.memory import Entity, Memory, State
+from memsidecar.domain.newer_first import LINKED
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
+from memsidecar.domain.slots import slot_of
+from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.traits import Trait
 from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
@@ -43,8 +46,16 @@ FRESH = 0.05
 # Candidates read without a break: about a millisecond.
 READ_AT_ONCE = 40
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
-# The component of a score that a memory has for what it states, supersedes or contradicts.
-LINKED = "linked"
+# A statement that the question is about is nearly as close to it as the whole turn that states it, and so is what says
+# otherwise: at least this share of the turn's cosine. Measured on BEAM: below it are turns that are asked about for
+# something else that they say.
+BEARING = 0.6
+
+
+def _is_counted(memory: Memory) -> bool:
+    """Whether it says how many or how much, which no question that yes answers is after."""
+    slot = slot_of(memory)
+    return slot is not None and slot.quantity is not None
 
 
 class Candidate(NamedTuple):
@@ -165,10 +176,12 @@ class Search:
     def row(self, candidate: int) -> int:
         return int(self._rows[candidate])
 
-    def source_rows(self, candidate: int) -> list[int]:
-        """Rows of the memories that a candidate was read from."""
-        known = self._resident.lookup.rows
-        return [known[source] for source in sources_of(self.memory(candidate)) if source in known]
+    def source(self, candidate: int) -> tuple[int, Memory] | None:
+        """The memory that a candidate was read from, with its row, if the question allows it; of several the newest."""
+        allowed = (self.wanted(source) for source in sources_of(self.memory(candidate)))
+        found = [memory for memory in allowed if memory is not None]
+        newest = max(found, key=lambda memory: (memory.said_at, memory.id), default=None)
+        return None if newest is None else (self._resident.lookup.rows[newest.id], newest)
 
     def had(self) -> frozenset[int]:
         """The candidates that whoever asks has already."""
@@ -185,8 +198,8 @@ class Search:
         """Whether there may be memories here that supersede or contradict others."""
         return self._statements.possible
 
-    def standings(self, candidate: int) -> tuple[HitStanding, ...]:
-        return self._statements.standings(self.memory(candidate))
+    def standings(self, memory: Memory) -> tuple[HitStanding, ...]:
+        return self._statements.standings(memory)
 
     def wanted(self, memory_id: str) -> Memory | None:
         """A memory that was not looked for, if the question allows it as a hit."""
@@ -195,28 +208,46 @@ class Search:
             return None
         return None if (self._resident.partition, memory_id) in question.without else memory
 
-    def bears(self, standing: HitStanding) -> bool:
-        """Whether what supersedes a statement answers the question better than that: not when it asks for a time at
-        which the newer one was not true."""
-        newer = self._statements.memory(standing.superseded_by) if standing.superseded_by else None
+    def bears(self, own: Memory, standing: HitStanding, other_id: str) -> bool:
+        """Whether the question is about what a hit states and another memory says otherwise, so that the other belongs
+        beside it. A turn says many things; a question after one of them must not be answered with what has
+        become of the others."""
+        other = self._statements.memory(other_id) if other_id else None
         at = self._question.filter.valid_at
-        return newer is not None and (at is None or true_at(newer, at))
+        if other is None or (at is not None and not true_at(other, at)):
+            return False
+        if own.id == standing.memory_id:
+            return True
+        cues = self._analysis.cues
+        if standing.state is State.SUPERSEDED and (cues.history or (cues.polar and _is_counted(other))):
+            return False
+        rows = [self._resident.lookup.rows[each] for each in (own.id, standing.memory_id, other_id)]
+        if self._vector is None or not all(map(self._resident.has_vectors, (own.id, standing.memory_id, other_id))):
+            return self._shares_words(standing.text, other.text)
+        whole, *sides = self._resident.vectors.score(self._vector, np.array(rows, dtype=np.int32)).tolist()
+        return bool(min(sides) >= BEARING * whole)
+
+    def _shares_words(self, *texts: str) -> bool:
+        asked = set(self._analysis.terms)
+        return any(not asked.isdisjoint(token_counts(text)) for text in texts)
 
     def brought(self, memory: Memory, score: float, best: float) -> Hit:
         """A memory that was not looked for, as a hit beside one with that score."""
-        state = state_seen(memory, self._now, self._known)
-        row = self._resident.lookup.rows[memory.id]
-        suspicious = bool(int(self._resident.columns["traits"][row]) & _SUSPICIOUS)
         return Hit(
             self._resident.partition,
-            memory if state is memory.state else replace(memory, state=state),
+            self._seen(memory),
             score,
             Tier.GRAPH,
             (Component(LINKED, score, 1.0, score),) if self._question.explain else (),
             confidence=hit_confidence(score, best),
-            suspicious=suspicious,
+            suspicious=self._is_suspicious(self._resident.lookup.rows[memory.id]),
             standings=self._statements.standings(memory),
         )
+
+    def standing_for(self, source: Memory, hit: Hit) -> Hit:
+        """The memory that a hit was read from, in its place."""
+        suspicious = self._is_suspicious(self._resident.lookup.rows[source.id])
+        return replace(hit, memory=self._seen(source), suspicious=suspicious)
 
     def hit(self, candidate: int, best: float, at_least: float = 0.0) -> Hit:
         """A candidate as a hit; `best` is the best score of the answer. With less than `at_least` it stands beside a
@@ -243,14 +274,15 @@ class Search:
 
     def _reading(self, candidate: int, scored: Scored) -> tuple[Memory, Tier, bool]:
         """The memory with its state of now, the tier that found it, and whether it is suspicious."""
-        memory = self.memory(candidate)
+        suspicious = self._is_suspicious(self.row(candidate))
+        return self._seen(self.memory(candidate)), scored.main_tier(candidate), suspicious
+
+    def _seen(self, memory: Memory) -> Memory:
         state = state_seen(memory, self._now, self._known)
-        suspicious = bool(int(self._resident.columns["traits"][self._rows[candidate]]) & _SUSPICIOUS)
-        return (
-            memory if state is memory.state else replace(memory, state=state),
-            scored.main_tier(candidate),
-            suspicious,
-        )
+        return memory if state is memory.state else replace(memory, state=state)
+
+    def _is_suspicious(self, row: int) -> bool:
+        return bool(int(self._resident.columns["traits"][row]) & _SUSPICIOUS)
 
     def reading(self, limit: int) -> Iterator[None]:
         """Read the best candidates in short steps. When others have written in between, the search is of no use."""
@@ -280,7 +312,8 @@ class Search:
         """What an answer from this partition rests on."""
         if self._scored is None or self._signals is None:
             return NO_GROUNDS
-        return grounds(self._signals, self._scored.own)
+        derived: Any = self._resident.columns["derived"][self._rows]
+        return grounds(self._signals, self._scored.own, ~derived)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
         """Names of the entities that led to a memory: those of the question, else those of the best hits."""

@@ -14,6 +14,9 @@ from memsidecar.domain.scope import Partition
 from memsidecar.domain.ties import ENDS, Tie, judgements_of, ties_of
 from memsidecar.ports.graph import GraphStore
 
+# Memories in one question: the engine takes and gives values with the interpreter held.
+_ASKED = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -38,11 +41,16 @@ class GraphSurroundings:
         self._graph, self._partition, self._most = graph, partition, most
 
     async def around(self, memory_ids: Sequence[str], relations: Collection[Relation]) -> Iterable[Reached]:
-        wanted = frozenset(relations)
+        reached: list[Reached] = []
+        for at in range(0, len(memory_ids), _ASKED):
+            reached += await self._around(memory_ids[at : at + _ASKED], frozenset(relations))
+        return reached
+
+    async def _around(self, memory_ids: Sequence[str], wanted: frozenset[Relation]) -> list[Reached]:
         reached: list[Reached] = []
         for group in (wanted & JUDGEMENTS, wanted - JUDGEMENTS - {Relation.RELATED}):
             if group:
-                # Memories that are asked about reach one another, and are not given.
+                # Memories that are asked about together reach one another, and are not given: they are known already.
                 found = await self._graph.neighbours(self._partition, memory_ids, 1, self._most, group)
                 reached += (Reached(near.memory_id, near.edge) for near in found)
         if Relation.RELATED in wanted:

@@ -62,7 +62,8 @@ def test_every_attribute_can_be_asked_about_in_both_languages(key: str) -> None:
             attribute.question("A1", "B2", language, qualifier),
             attribute.question("A1", "B2", language, subject="Anna"),
         ):
-            assert "A1" in question and "B2" in question
+            assert "A1" in question
+            assert "B2" in question
             assert "{" not in question
             assert question.endswith("？" if language == "zh" else "?")
     assert "X" in attribute.question("A1", "B2", "en", qualifier) or not attribute.qualified
@@ -86,4 +87,7 @@ def test_single_and_many_are_told_apart() -> None:
     many = {"likes", "visited", "knows", "sister", "pet", "allergic_to", "speaks", "plan", "event"}
     assert {ATTRIBUTES[key].cardinality for key in single} == {Cardinality.SINGLE}
     assert {ATTRIBUTES[key].cardinality for key in many} == {Cardinality.MULTI}
+    assert ATTRIBUTES["favourite"].holds("colour") is Cardinality.SINGLE
+    assert ATTRIBUTES["favourite"].holds() is Cardinality.MULTI
+    assert ATTRIBUTES["deadline"].holds() is Cardinality.SINGLE
     assert {ATTRIBUTES[key].kind for key in ("likes", "prefers", "favourite")} == {Kind.PREFERENCE}

@@ -134,3 +134,11 @@ def test_a_purge_of_a_moved_memory_takes_its_id_out_of_the_merge(known: Knowledg
     known.purge(fact)
     assert fact not in repr(known.conflicts())
     known.unmerge(b)
+
+
+def test_what_is_written_of_the_old_id_is_of_the_one_that_is_left(known: Knowledge) -> None:
+    a, b, c = known.entity("A"), known.entity("B"), known.entity("C")
+    known.merge(b, a)
+    known.merge(c, b)
+    fact = known.remember(Fact("f", a, "owns", b), mentions=(a, c)).memory
+    assert (fact.body.subject, fact.body.object_entity, fact.mentions) == (c, c, (c,))  # type: ignore[union-attr]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from memsidecar.domain.extraction.experience import experience_claims
 from memsidecar.domain.extraction.quantities import quantity_claims
 from memsidecar.domain.memory import Fact, Memory
 from memsidecar.domain.scope import Scope
-from memsidecar.domain.slot_words import Rarity, content
+from memsidecar.domain.slot_words import Rarity, content, rarity_among
 from memsidecar.domain.slots import (
     BEARS,
     EXPERIENCE,
@@ -85,8 +84,7 @@ def rarity_in(turns: list[dict[str, Any]]) -> Rarity:
     """How rare stems are in what was said."""
     said = [turn for turn in turns if turn.get("speaker") != "assistant"]
     often = Counter(stem for turn in said for stem in content(turn["text"]))
-    many = 50 + len(said)
-    return lambda stem: math.log(many / (1 + often[stem])) / math.log(many)
+    return rarity_among(len(said), often.__getitem__)
 
 
 def updates(said: list[Stated], rarity: Rarity) -> list[Link]:

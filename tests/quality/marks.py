@@ -27,10 +27,13 @@ class Shown:
 
 
 def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str, list[object]]:
-    """`superseded`: the turns of hits that say of themselves, or of what was read from them, that another memory holds
-    instead, unless they say that, too. `conflicts`: pairs of turns that a standing or a counterpart links."""
+    """`superseded`: the turns of hits above which the product has put what holds instead of something that they say.
+    A turn says many things: that one of them no longer holds makes it out of date for the questions after that one,
+    and for those only the newer one is put there. `conflicts`: pairs of turns that a standing or a counterpart
+    links."""
     superseded: dict[str, None] = {}
     pairs: dict[tuple[str, str], None] = {}
+    overtaken: dict[str, set[str]] = {}
 
     def link(one: Sequence[str], other: Sequence[str]) -> None:
         pairs.update((((a, b) if a < b else (b, a)), None) for a in one for b in other if a != b)
@@ -39,10 +42,12 @@ def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str
         own = turns.get(hit.memory, ())
         if hit.counterpart_of:
             link(own, turns.get(hit.counterpart_of, ()))
+            overtaken.setdefault(hit.counterpart_of, set()).update(own)
         for standing in hit.standings:
-            stated = set(own) & set(turns.get(standing.memory, own))
-            if standing.superseded and not set(turns.get(standing.newer, ())) & set(own):
+            stated = [turn for turn in own if turn in turns.get(standing.memory, own)]
+            newer = {*turns.get(standing.newer, ())} - {*own}
+            if standing.superseded and newer & overtaken.get(hit.memory, set()):
                 superseded.update(dict.fromkeys(stated))
             for other in standing.others:
-                link(tuple(stated), turns.get(other, ()))
+                link(stated, turns.get(other, ()))
     return {"superseded": list(superseded), "conflicts": [list(pair) for pair in pairs]}

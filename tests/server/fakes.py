@@ -13,7 +13,7 @@ from memsidecar.domain.as_of import AsOf
 from memsidecar.domain.conflict import Conflict, Policy
 from memsidecar.domain.context.assemble import assemble
 from memsidecar.domain.context.values import Built, Material, Wanted
-from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
+from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
 from memsidecar.domain.feedback_rules import Judged
@@ -32,7 +32,7 @@ from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.memories import Memories, MemoryPage, Written
 from memsidecar.services.recall import Recall
-from memsidecar.services.remember import Remember, Remembered, Wait
+from memsidecar.services.remember import Remember, Remembered, Stages, Wait
 from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from tests.server.fake_following import follow_with
@@ -61,6 +61,8 @@ class World:
     events: list[Hit | TierReport | Recalled] = field(default_factory=list)
     conflicts: dict[tuple[Partition, str], Conflict] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
+    extracted: tuple[Outcome | Declined, ...] = ()
+    jobs_named: list[str] = field(default_factory=list)
     item_errors: dict[int, SidecarError] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     sessions_answer: bool = True
@@ -135,6 +137,7 @@ class FakeRemember(Remember):
         extract: bool = True,
         job: str = "",
     ) -> Remembered:
+        self.world.jobs_named.append(job)
         await self.world.step("remember", scope, tuple(drafts), wait, request)
         outcomes: list[Outcome | SidecarError] = []
         for index, draft in enumerate(drafts):
@@ -143,8 +146,8 @@ class FakeRemember(Remember):
                 continue
             memory = stored(scope.partition, draft, f"m{len(self.world.memories)}")
             self.world.memories[scope.partition, memory.id] = memory
-            outcomes.append(Outcome(Action.CREATED, memory, "new"))
-        return Remembered(tuple(outcomes), len(self.world.memories))
+            outcomes.append(Outcome(Action.CREATED, memory, "new", extracted=self.world.extracted))
+        return Remembered(tuple(outcomes), len(self.world.memories), Stages(extract, True, "" if extract else job))
 
 
 class FakeMemories(Memories):

@@ -73,6 +73,10 @@ async def history(api: Api, **asked: Any) -> list[str]:
     return [value.memory.fact.text for value in response.values]
 
 
+async def resolve(api: Api, name: str, **how: Any) -> Any:
+    return await api.knowledge.ResolveConflict(pb.ResolveConflictRequest(name=name, **how))
+
+
 def when(valid: float | None = None, known: float | None = None) -> memory_pb2.AsOf:
     """`valid` in days after 1970, `known` in seconds."""
     as_of = memory_pb2.AsOf()

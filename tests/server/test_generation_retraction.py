@@ -238,8 +238,8 @@ async def test_commit_to_the_shared_memory_that_was_not_told_is_noticed_with_the
 @pytest.fixture
 async def told(alive: Live, line: grpc.aio.Channel) -> tuple[Talk, Said, Said]:
     """A stream that was sent a turn, from which a fact was read that may be superseded by another."""
-    old = await say(alive.stack, OLD, "Robert is allergic to peanuts")
-    new = await say(alive.stack, OTHER, "Robert is allergic to almonds")
+    old = await say(alive.stack, OLD, "Peanuts make Robert ill within minutes!")
+    new = await say(alive.stack, OTHER, "Almonds make Robert ill within minutes!")
     talk = await Talk.open(line)
     await talk.write(OLD)
     assert (await talk.until("hit")).hit.hit.memory.name == name(old.turn)
@@ -303,8 +303,8 @@ async def test_memory_is_taken_back_when_its_validity_ends(alive: Live, line: gr
 
 
 async def test_disputed_memory_is_sent_with_its_counterpart(alive: Live, line: grpc.aio.Channel) -> None:
-    old = await say(alive.stack, OLD, "Robert is allergic to peanuts")
-    new = await say(alive.stack, OTHER, "Robert is allergic to almonds")
+    old = await say(alive.stack, OLD, "Peanuts make Robert ill within minutes!")
+    new = await say(alive.stack, OTHER, "Almonds make Robert ill within minutes!")
     await dispute(alive.stack, old.fact, new.fact)
     talk = await Talk.open(line)
     await talk.write(OLD)

@@ -13,11 +13,12 @@ from memsidecar.v1 import (
     conflict_pb2,
     error_reason_pb2,
     knowledge_service_pb2,
+    memory_pb2,
     memory_service_pb2,
     recall_service_pb2,
 )
 from tests.server.api import Api, refused
-from tests.server.knowing import DAY, OPEN, RESOLVED, SCOPE, conflicts, dispute, fact, history, states, tell, when
+from tests.server.knowing import OPEN, RESOLVED, SCOPE, conflicts, dispute, fact, history, resolve, states, tell, when
 
 # Fields are given as plain dicts.
 pb: Any = knowledge_service_pb2
@@ -28,10 +29,6 @@ recall_pb: Any = recall_service_pb2
 @pytest.fixture
 def real(line: grpc.aio.Channel) -> Api:
     return Api(line)
-
-
-async def resolve(api: Api, name: str, **how: Any) -> Any:
-    return await api.knowledge.ResolveConflict(pb.ResolveConflictRequest(name=name, **how))
 
 
 async def test_a_move_supersedes_and_says_so(real: Api) -> None:
@@ -106,6 +103,9 @@ async def test_an_undone_resolution_leaves_what_was_before(real: Api) -> None:
     assert back == rome
     again = await refused(real.knowledge.UndoResolution(pb.UndoResolutionRequest(name=name)))
     assert set(again.fields) == {"name"}
+    listed = await real.memory.ListMemoryRevisions(memories_pb.ListMemoryRevisionsRequest(parent=rome.name))
+    changes = [memory_pb2.MemoryChange.Name(revision.change) for revision in listed.revisions]
+    assert [change.removeprefix("MEMORY_CHANGE_") for change in changes] == ["RESTORED", "SUPERSEDED", "CREATED"]
 
 
 async def test_a_later_conflict_is_undone_first(real: Api) -> None:
@@ -117,91 +117,6 @@ async def test_a_later_conflict_is_undone_first(real: Api) -> None:
     assert refusal.metadata["conflict"] == later
     await real.knowledge.UndoResolution(pb.UndoResolutionRequest(name=later))
     await real.knowledge.UndoResolution(pb.UndoResolutionRequest(name=first))
-
-
-@pytest.mark.parametrize(
-    ("values", "language", "answer"), [(("Rome", "Oslo"), "en", "It's Oslo now"), (("罗马", "上海"), "zh", "上海")]
-)
-async def test_a_question_is_asked_and_its_answer_decides(
-    real: Api, values: tuple[str, str], language: str, answer: str
-) -> None:
-    conflict = await dispute(real, *values, policy=conflict_pb2.CONFLICT_POLICY_ASK)
-    assert conflict.state == OPEN
-    assert conflict.question_language == language
-    assert all(value in conflict.question for value in values)
-    for useless in ("neither, I think", " ".join(values), "   "):
-        refusal = await refused(resolve(real, conflict.name, answer=useless))
-        assert set(refusal.fields) == {"answer"}, useless
-    settled = await resolve(real, conflict.name, answer=answer, reason="the user said so")
-    assert settled.conflict.state == RESOLVED
-    assert not settled.conflict.question
-    assert states(settled) == {values[0]: "SUPERSEDED", values[1]: "ACTIVE"}
-
-
-async def test_one_is_kept_and_the_others_never_were_true(real: Api) -> None:
-    conflict = await dispute(real, "Rome", "Oslo", "Paris")
-    settled = await resolve(real, conflict.name, keep_memory=conflict.memories[1], correction=True)
-    assert settled.conflict.resolution == conflict_pb2.CONFLICT_RESOLUTION_CORRECTED
-    assert states(settled) == {"Rome": "SUPERSEDED", "Oslo": "ACTIVE", "Paris": "SUPERSEDED"}
-    for day in range(99, 110):
-        expected = ["Oslo"] if day >= 100 else []
-        assert await history(real, slot={"attribute": "lives_in"}, as_of=when(valid=day)) == expected
-    # Settled once more, otherwise.
-    other = await resolve(real, conflict.name, keep_memory=conflict.memories[2], etag=settled.conflict.etag)
-    assert states(other)["Paris"] == "ACTIVE"
-
-
-async def test_none_was_right(real: Api) -> None:
-    conflict = await dispute(real, "Rome", "Oslo")
-    settled = await resolve(real, conflict.name, replacement=fact("Bergen"), correction=True)
-    assert settled.conflict.resolution == conflict_pb2.CONFLICT_RESOLUTION_REPLACED
-    assert states(settled) == {"Rome": "SUPERSEDED", "Oslo": "SUPERSEDED", "Bergen": "ACTIVE"}
-    query = {"text": "Bergen"}
-    recalled = await real.recall.RecallOnce(recall_pb.RecallOnceRequest(scope=SCOPE, query=query))
-    assert [hit.memory.fact.text for hit in recalled.hits][:1] == ["Bergen"]
-
-
-async def test_each_has_its_time(real: Api) -> None:
-    conflict = await dispute(real, "Rome", "Oslo")
-    rome, oslo = conflict.memories
-
-    def part(memory: str, start: int | None, end: int | None) -> Any:
-        made = pb.TemporalPart(memory=memory)
-        if start is not None:
-            made.interval.start_time.seconds = start * DAY
-        if end is not None:
-            made.interval.end_time.seconds = end * DAY
-        return made
-
-    for parts, field in (
-        ([part(rome, 100, 300), part(oslo, 200, None)], "temporal_split.parts[1].interval"),
-        ([part(rome, 100, 200)], "temporal_split.parts"),
-        ([part(rome, 100, 200), part(rome, 200, None)], "temporal_split.parts[1].memory"),
-    ):
-        refusal = await refused(resolve(real, conflict.name, temporal_split={"parts": parts}))
-        assert set(refusal.fields) == {field}
-    parts = [part(rome, None, 200), part(oslo, 200, None)]
-    settled = await resolve(real, conflict.name, temporal_split={"parts": parts})
-    assert settled.conflict.resolution == conflict_pb2.CONFLICT_RESOLUTION_SPLIT
-    assert await history(real, slot={"attribute": "lives_in"}, as_of=when(valid=10)) == ["Rome"]
-    assert await history(real, slot={"attribute": "lives_in"}, as_of=when(valid=200)) == ["Oslo"]
-
-
-async def test_no_conflict_after_all(real: Api) -> None:
-    conflict = await dispute(real, "Rome", "Oslo")
-    dismissed = await resolve(real, conflict.name, dismissal={}, reason="two homes")
-    assert dismissed.conflict.state == conflict_pb2.CONFLICT_STATE_DISMISSED
-    assert states(dismissed) == {"Rome": "ACTIVE", "Oslo": "ACTIVE"}
-    assert set((await refused(resolve(real, conflict.name, dismissal={}))).fields) == {"name"}
-
-
-async def test_both_are_kept_where_that_is_the_policy(real: Api) -> None:
-    await tell(real, "Rome", since=100)
-    oslo = await tell(real, "Oslo", since=200, policy=conflict_pb2.CONFLICT_POLICY_KEEP_BOTH)
-    assert oslo.action == memories_pb.REMEMBER_ACTION_CREATED
-    found = await real.knowledge.GetConflict(pb.GetConflictRequest(name=oslo.conflicts[0]))
-    assert found.conflict.resolution == conflict_pb2.CONFLICT_RESOLUTION_KEPT_BOTH
-    assert states(found) == {"Rome": "ACTIVE", "Oslo": "ACTIVE"}
 
 
 async def test_what_contradicts_is_refused_where_that_is_the_policy(real: Api) -> None:
@@ -342,6 +257,33 @@ async def test_a_thousand_conflicts_come_page_by_page_each_once(real: Api) -> No
         await dispute(real, "x", "y", attribute=f"favourite:new{len(seen)}")
     assert len(seen) == len(set(seen)) == 1001
     assert seen == sorted(seen, reverse=True)
+
+
+async def test_a_long_history_comes_page_by_page_in_order(real: Api) -> None:
+    items = [{"memory": fact(f"city {number}", since=100 + number)} for number in range(100)]
+    # In whatever order it is told.
+    told = await real.memory.BatchRemember(memories_pb.BatchRememberRequest(scope=SCOPE, items=items[::-1]))
+    request = pb.ListSlotHistoryRequest(scope=SCOPE, memory=told.results[0].outcomes[0].memory.name, page_size=7)
+    seen = []
+    while True:
+        response = await real.knowledge.ListSlotHistory(request)
+        seen += [value.memory.fact.text for value in response.values]
+        if not response.next_page_token:
+            break
+        request.page_token = response.next_page_token
+    assert seen == [f"city {number}" for number in range(100)]
+    assert await history(real, slot={"attribute": "lives_in"}, as_of=when(valid=150)) == ["city 50"]
+    for wrong, field in (
+        ({"memory": told.results[0].outcomes[0].memory.name, "slot": {"attribute": "lives_in"}}, ""),
+        ({}, ""),
+        ({"slot": {"attribute": "lives_in"}, "page_token": request.page_token or "x"}, "page_token"),
+    ):
+        asked = pb.ListSlotHistoryRequest(scope=SCOPE, **wrong)
+        assert set((await refused(real.knowledge.ListSlotHistory(asked))).fields) == {field}
+    plain = {"episode": {"text": "a plain episode"}}
+    episode = await real.memory.CreateMemory(memories_pb.CreateMemoryRequest(scope=SCOPE, memory=plain))
+    none = pb.ListSlotHistoryRequest(scope=SCOPE, memory=episode.memory.name)
+    assert set((await refused(real.knowledge.ListSlotHistory(none))).fields) == {"memory"}
 
 
 async def test_a_retry_gets_the_first_answer(real: Api) -> None:

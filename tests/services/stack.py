@@ -140,6 +140,9 @@ class Stack:
         rules = None if mode == "none" else claims_read
         learning = Learning(rules, self.times, self.clock, gate, worth_asking if extractor is not None else None)
         self.remembering = Remember(self.residency, self.preparing, self.backlog, learning, self.jobs.unfinished)
+        self.memories = Memories(
+            self.residency, self.ledger, self.preparing, self.space, self.backlog, self.moments, learning=learning
+        )
         if extractor is not None:
             extract = Extract(self.residency, self.preparing, self.backlog, learning, extractor)
             self.worker = JobWorker(

@@ -76,7 +76,7 @@ def neighbours(
     if not 1 <= depth <= 3:
         raise ValueError(f"depth must be 1 to 3, not {depth}")
     seen = set(starts)
-    frontier = [found for start in dict.fromkeys(starts) if (found := _kind(link, partition, start)) is not None]
+    frontier = _there(link, partition, list(dict.fromkeys(starts)))
     answer: list[Neighbour] = []
     for hop in range(1, depth + 1):
         room = limit - len(answer)
@@ -90,9 +90,18 @@ def neighbours(
     return answer
 
 
-def _kind(link: Link, partition: Partition, memory_id: str) -> tuple[str, Kind] | None:
-    found = node(link, partition, memory_id)
-    return (memory_id, found.kind) if found else None
+def _there(link: Link, partition: Partition, memory_ids: list[str]) -> list[tuple[str, Kind]]:
+    """Those that the partition has, with their kinds."""
+    if len(memory_ids) <= _SINGLE_STARTS:
+        found = (node(link, partition, memory_id) for memory_id in memory_ids)
+        return [(item.memory_id, item.kind) for item in found if item is not None]
+    owner = partition_key(partition)
+    keys = [memory_key(owner, memory_id) for memory_id in memory_ids]
+    return [
+        (memory_id, kind)
+        for kind, table in TABLES.items()
+        for (memory_id,) in link.run(f"UNWIND $keys AS k MATCH (n:{table} {{key: k}}) RETURN n.id", {"keys": keys})
+    ]
 
 
 def _hop(

@@ -24,8 +24,8 @@ quotations, fiction, or what is only asked for.
 - turn: the number of the turn that states it. evidence: the words of that turn that state it, copied exactly.
 - value: the shortest words of the evidence that are the answer, copied exactly; of a number that may change, the \
 number with its unit.
-- attribute: what the value is of the subject: {attributes}a short noun phrase in the turn's language, the same for the \
-same thing whatever its value.
+- attribute: what the value is of the subject: {attributes}a short noun phrase in the turn's language, the same \
+for the same thing whatever its value.
 - subject: empty for the speaker; for anybody or anything else the name or description as the turns write it.
 - statement: one sentence in the same language as the turn that says it so that it can be understood alone. Never \
 translate.

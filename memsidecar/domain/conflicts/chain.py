@@ -102,6 +102,11 @@ def before_of(memory: Memory) -> Before:
     return Before(memory.id, memory.state, memory.updated_at, memory.valid_from, memory.valid_to, memory.superseded_at)
 
 
+def rebased(before: Before, memory: Memory) -> Before:
+    """What was before a dispute, with the validity of now: it may have been dated while it was disputed."""
+    return replace(before, valid_from=memory.valid_from, valid_to=memory.valid_to, superseded_at=memory.superseded_at)
+
+
 def order_of(memory: Memory) -> tuple[int, int, str]:
     """Memories of a slot by when they became true; of one time by when they were stored."""
     return start_of(memory), memory.created_at, memory.id

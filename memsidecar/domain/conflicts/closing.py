@@ -21,16 +21,27 @@ SETTLED_ELSEWHERE = "settled together with another conflict"
 BY_ITSELF = "its memories contradict one another no longer"
 
 
-def as_before(memory: Memory, before: Before) -> Memory:
-    """A memory with the state and the validity that it had."""
-    state = memory.state if memory.state is State.DELETED else before.state
+def as_before(memory: Memory, before: Before, disputed: bool = False) -> Memory:
+    """A memory with the state and the validity that it had; `disputed` says that it still takes part in a conflict."""
     return replace(
-        memory,
-        state=state,
+        undisputed(memory, before, disputed),
         valid_from=before.valid_from,
         valid_to=before.valid_to,
         superseded_at=before.superseded_at,
     )
+
+
+def undisputed(memory: Memory, before: Before, disputed: bool = False) -> Memory:
+    """A memory with the state that it had: a dispute changes nothing else. One that is over does not come back."""
+    if memory.state is State.DELETED:
+        return memory
+    state = State.ACTIVE if before.state is State.DISPUTED else before.state
+    return replace(memory, state=State.DISPUTED if disputed else state)
+
+
+def is_disputed(view: PartitionView, memory_id: str, but: str) -> bool:
+    """Whether a memory takes part in an open conflict other than `but`."""
+    return any(conflict.id != but for conflict in open_conflicts_of(view, memory_id))
 
 
 def dismissed(
@@ -47,9 +58,9 @@ def dismissed(
         memory = decision.view.memory(before.memory_id)
         if memory is None or memory.id in gone or memory.state is not State.DISPUTED:
             continue
-        if any(other.id != conflict.id for other in open_conflicts_of(decision.view, memory.id)):
+        if is_disputed(decision.view, memory.id, conflict.id):
             continue
-        back = as_before(memory, before)
+        back = undisputed(memory, before)
         time = times.get(memory.id, decision.now)
         restored.append(replace(back, updated_at=time, version=memory.version + 1))
     closed = replace(

@@ -11,7 +11,7 @@ from memsidecar.domain.conflicts.chain import end_of, never_true, order_of
 from memsidecar.domain.conflicts.peers import SlotView, in_slot, same_slot
 from memsidecar.domain.memory import Fact, Memory, Preference, State
 from memsidecar.domain.scope import Scope
-from memsidecar.domain.slots import Slot, slot_of
+from memsidecar.domain.slots import PREFERENCE, Slot, slot_of
 
 
 class HistoryView(SlotView, Protocol):
@@ -52,7 +52,7 @@ def slot_named(subject: str, attribute: str) -> Slot | None:
     scope = Scope("", "")
     for body in (Fact("", subject=subject, predicate=attribute), Preference("", topic=attribute, subject=subject)):
         slot = slot_of(Memory("", scope, body, 0, 0))
-        if slot is not None and slot.family != "preference":
+        if slot is not None and not slot.family.startswith(f"{PREFERENCE}:"):
             return slot
     return None
 

@@ -26,8 +26,16 @@ def said_again(new: Memory, slot: Neighbourhood) -> Memory | None:
     return min(homes, key=lambda m: (not holds_at(m, start_of(new)), order_of(m)), default=None)
 
 
+def lost_again(new: Memory, slot: Neighbourhood) -> Memory | None:
+    """The memory of the same content that has lost before, as a new one has lost now."""
+    same = (m for m in slot.alike if m.digest == new.digest and never_true(m))
+    return next(same, None) if never_true(new) else None
+
+
 def joined(known: Memory, new: Memory) -> Memory:
     """The known one with the time of both: from the earlier start to the later end, if it is not history."""
+    if never_true(known):
+        return known
     start = known.valid_from
     if (known.valid_from is None) != (new.valid_from is None):
         first = min(start_of(known), start_of(new))

@@ -46,6 +46,7 @@ def keep_both(decision: Decision, memory: Memory, stance: Stance, peers: Sequenc
         resolution=Resolution.KEPT_BOTH,
         resolved_at=decision.now,
         resolved_by=decision.request.actor,
+        before=(),
     )
     return Opened(memory, (), conflict, Action.CREATED, "new; what it contradicts holds as well, as the policy says")
 

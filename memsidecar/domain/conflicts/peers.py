@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from memsidecar.domain import slots
-from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.conflict import Rule
 from memsidecar.domain.conflicts.chain import never_true
+from memsidecar.domain.conflicts.hints import learned_single
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
-from memsidecar.domain.slots import Slot, slot_of
-from memsidecar.domain.text import entity_key, normalise
+from memsidecar.domain.slot_words import Rarity, alike
+from memsidecar.domain.slots import EXPERIENCE, OPPOSED, Slot, opposed, slot_of, value_key
+from memsidecar.domain.text import normalise
 from memsidecar.domain.view import PartitionView
-
-EXPERIENCE = "experience"
-QUANTITY = "quantity:"
-
-_ARTICLE = re.compile(r"(?:an?|the) (?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +30,8 @@ class Stance:
     agent: str
 
     def same_value(self, other: Stance) -> bool:
+        if self.slot.quantity is not None and other.slot.quantity is not None:
+            return slots.same_value(self.slot, other.slot)
         return bool(self.values & other.values)
 
 
@@ -62,14 +59,9 @@ def _values(view: PartitionView, fact: Fact) -> Iterator[str]:
         if entity is not None and isinstance(entity.body, Entity):
             yield from filter(None, map(value_key, (entity.body.display_name, *entity.body.aliases)))
     elif fact.object_text:
-        yield value_key(fact.object_text) or normalise(fact.object_text)
+        yield value_key(fact.object_text)
     elif fact.object_value:
         yield _json_key(fact.object_value)
-
-
-def value_key(text: str) -> str:
-    """A value made comparable: case, width, outer punctuation and an article do not count."""
-    return _ARTICLE.sub("", entity_key(text), count=1) if text else ""
 
 
 def _json_key(value: str) -> str:
@@ -78,23 +70,24 @@ def _json_key(value: str) -> str:
     except ValueError:
         return normalise(value)
     if isinstance(found, str):
-        return value_key(found) or normalise(found)
+        return value_key(found)
     return json.dumps(found, sort_keys=True, ensure_ascii=False)
 
 
-def same_slot(one: Slot, other: Slot) -> bool:
-    return slots.same_slot(one, other) >= slots.SAME
-
-
-def rule_between(one: Stance, other: Stance, single: bool) -> Rule | None:
+def rule_between(one: Stance, other: Stance, single: bool, rarity: Rarity = alike) -> Rule | None:
     """Why two memories of one slot cannot both hold at a time; None when they can."""
+    if one.slot.family == EXPERIENCE:
+        return Rule.EXPERIENCE if opposed(one.slot, other.slot, rarity=rarity) >= OPPOSED else None
     if one.same_value(other):
-        if one.sign * other.sign >= 0:
-            return None
-        if one.slot.family == EXPERIENCE:
-            return Rule.EXPERIENCE
-        return Rule.NEGATION
+        return Rule.NEGATION if one.sign * other.sign < 0 else None
     return Rule.VALUE if single and one.sign >= 0 and other.sign >= 0 else None
+
+
+def same_slot(older: Slot, newer: Slot, changing: bool = True, rarity: Rarity = alike) -> bool:
+    """Whether two slots are one. `changing` says that the words of the newer one tell that something is otherwise."""
+    if older.family == newer.family == EXPERIENCE:
+        return older.subject == newer.subject
+    return slots.same_slot(older, newer, changed=changing, rarity=rarity) >= slots.SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +98,27 @@ class Peer:
 
 
 class Neighbourhood:
-    """All memories of one memory's slot, told apart by how they stand to it. `single` says that the slot has one value
-    at a time."""
+    """All memories of one memory's slot, told apart by how they stand to it. `changing` says that its words tell that
+    something is otherwise now: then an attribute that nobody has listed has one value at a time, unless what became of
+    its conflicts says more (`learned_single`)."""
 
-    def __init__(self, view: PartitionView, memory: Memory, stance: Stance, single: bool) -> None:
+    def __init__(
+        self, view: PartitionView, memory: Memory, stance: Stance, rules: ConflictRules, changing: bool
+    ) -> None:
+        others = list(in_slot(view, memory, stance.slot, changing, rules.rarity))
+        single = rules.single(stance.slot)
+        if single is None:
+            learned = learned_single(view, stance.slot.family, others)
+            single = changing if learned is None else learned
         self.stance, self.single = stance, single
         self.against: list[Peer] = []
         self.alike: list[Memory] = []
-        for other in in_slot(view, memory, stance.slot):
+        for other in others:
             theirs = stance_of(view, other)
             if theirs is None:
                 continue
-            if (rule := _named(rule_between(stance, theirs, single), memory)) is not None:
+            rule = rule_between(theirs, stance, self.single, rules.rarity)
+            if (rule := _named(rule, memory)) is not None:
                 self.against.append(Peer(other, theirs, rule))
             elif stance.same_value(theirs) and stance.sign == theirs.sign and stance.agent == theirs.agent:
                 self.alike.append(other)
@@ -134,14 +136,16 @@ class SlotView(Protocol):
     def in_slot(self, subject: str, family: str) -> Iterable[str]: ...
 
 
-def in_slot(view: SlotView, memory: Memory, slot: Slot) -> Iterator[Memory]:
+def in_slot(
+    view: SlotView, memory: Memory, slot: Slot, changing: bool = True, rarity: Rarity = alike
+) -> Iterator[Memory]:
     """The other memories of a slot, deleted ones left out."""
     for memory_id in view.in_slot(slot.subject, slot.family):
         other = view.memory(memory_id) if memory_id != memory.id else None
         if other is None or other.state is State.DELETED:
             continue
         theirs = slot_of(other)
-        if theirs is not None and same_slot(slot, theirs):
+        if theirs is not None and same_slot(theirs, slot, changing, rarity):
             yield other
 
 
@@ -152,17 +156,6 @@ def reaches(later: str, earlier: str) -> bool:
     the others do not see it, and would be left without a value.
     """
     return later in ("", earlier)
-
-
-def is_single(rules: ConflictRules, slot: Slot, changing: bool) -> bool:
-    """Whether a slot has one value at a time. An attribute that nobody has listed has one only for a statement that
-    says itself that something has changed."""
-    listed = rules.cardinality(slot.family)
-    if listed is not None:
-        return listed is Cardinality.SINGLE
-    if slot.family.startswith(QUANTITY):
-        return True
-    return changing and slot.family not in (EXPERIENCE, "preference")
 
 
 def alive(peer: Memory, now: int) -> bool:

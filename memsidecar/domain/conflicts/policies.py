@@ -25,9 +25,9 @@ class Verdict(Enum):
 
 
 def judge(
-    policy: Policy, memory: Memory, manner: Manner, said_by: Source, peers: Sequence[Peer], later: bool
+    policy: Policy, memory: Memory, manner: Manner, said_by: Source, contested: Sequence[Peer], cut: Sequence[Peer]
 ) -> Verdict:
-    """`peers` are the memories that a new one contradicts; `later` says that all of them began before it."""
+    """`contested` are the memories that a new one contradicts, not none; `cut` are those of them that it would end."""
     match policy:
         case Policy.REJECT:
             return Verdict.REJECT
@@ -38,25 +38,24 @@ def judge(
         case Policy.SUPERSEDE:
             return Verdict.CHAIN
         case Policy.MOST_CONFIDENT:
-            best = max(peer.memory.confidence for peer in peers)
-            return Verdict.LOSE if memory.confidence < best and later else Verdict.CHAIN
+            lost = any(memory.confidence < peer.memory.confidence for peer in cut)
+            return Verdict.LOSE if lost else Verdict.CHAIN
         case Policy.SOURCE_PRIORITY:
-            first = max(source_of(peer.memory) for peer in peers)
-            return Verdict.LOSE if said_by < first and later else Verdict.CHAIN
+            lost = any(said_by < source_of(peer.memory) for peer in cut)
+            return Verdict.LOSE if lost else Verdict.CHAIN
         case Policy.AUTO:
-            return Verdict.CHAIN if _plain(memory, manner, said_by, peers, later) else Verdict.FLAG
+            plain = all(peer.rule is not Rule.EXPERIENCE for peer in contested) and _plain(memory, manner, said_by, cut)
+            return Verdict.CHAIN if plain else Verdict.FLAG
 
 
-def _plain(memory: Memory, manner: Manner, said_by: Source, peers: Sequence[Peer], later: bool) -> bool:
-    """Whether it is plain, without asking anybody, which of them holds."""
-    if any(peer.rule is Rule.EXPERIENCE for peer in peers):
-        return False
-    if not later:
-        # What is older in valid time takes nothing's place: it is history.
+def _plain(memory: Memory, manner: Manner, said_by: Source, cut: Sequence[Peer]) -> bool:
+    """Whether it is plain, without asking anybody, that a memory takes the place of others. What is older in valid time
+    takes nothing's place: it is history."""
+    if not cut:
         return True
-    if said_by is not Source.USER or any(memory.confidence < peer.memory.confidence for peer in peers):
+    if said_by is not Source.USER or any(memory.confidence < peer.memory.confidence for peer in cut):
         return False
-    return manner is not Manner.STATED or all(peer.memory.state is not State.DISPUTED for peer in peers)
+    return manner is not Manner.STATED or all(peer.memory.state is not State.DISPUTED for peer in cut)
 
 
 def source_of(memory: Memory) -> Source:

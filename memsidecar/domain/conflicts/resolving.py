@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from memsidecar.domain.conflict import Conflict, ConflictState, Resolution
+from memsidecar.domain.conflict import Before, Conflict, ConflictState, Resolution
 from memsidecar.domain.conflicts.answers import answered
-from memsidecar.domain.conflicts.chain import dated, ended, never, order_of, start_of
+from memsidecar.domain.conflicts.chain import dated, ended, never, order_of, rebased, start_of
 from memsidecar.domain.conflicts.opening import evidence_of
 from memsidecar.domain.conflicts.peers import rule_between, stance_of
 from memsidecar.domain.conflicts.undoing import Taken, check_later, conflict_at, take_back
@@ -113,6 +113,11 @@ class _Settling:
     winner: str = ""
     losers: tuple[str, ...] = ()
     became: dict[str, Change] = field(default_factory=dict)
+    before: tuple[Before, ...] = ()
+
+    def __post_init__(self) -> None:
+        # What was dated while it was open stays dated when its resolution is undone.
+        self.before = tuple(_rebased(before, self.taken.memories) for before in self.conflict.before)
 
     def disputed(self) -> list[Memory]:
         """Those of its memories that are there, in the order in which they became true."""
@@ -182,6 +187,7 @@ class _Settling:
             resolved_by=decision.request.actor,
             reason=reason,
             evidence=evidence_of(there),
+            before=self.before,
             version=self.conflict.version + 1,
         )
         decision.record(ConflictRecorded(new, decision.request.actor, reason))
@@ -202,6 +208,11 @@ class _Settling:
     def _change(self, memory: Memory, change: Change) -> None:
         self.taken.memories[memory.id] = memory
         self.became[memory.id] = change
+
+
+def _rebased(before: Before, memories: Mapping[str, Memory]) -> Before:
+    memory = memories.get(before.memory_id)
+    return before if memory is None else rebased(before, memory)
 
 
 def _check_parts(parts: Sequence[Part], memories: Mapping[str, Memory]) -> None:

@@ -10,20 +10,19 @@ from memsidecar.domain.conflict import Conflict, ConflictState, Policy, Resoluti
 from memsidecar.domain.conflicts.chain import (
     before_of,
     dated,
-    end_of,
     ended,
-    holds_at,
     never,
     never_true,
     order_of,
-    said_again_after,
+    rebased,
     said_of,
     start_of,
 )
 from memsidecar.domain.conflicts.closing import SETTLED_ELSEWHERE, dismissed, still_contradict
+from memsidecar.domain.conflicts.meeting import Met, holding_between, meet, outranked, over_since_some_time
 from memsidecar.domain.conflicts.opening import Opened, evidence_of, flag, keep_both, open_conflicts_of, severity_of
-from memsidecar.domain.conflicts.peers import Neighbourhood, Peer, alive, is_single, reaches, stance_of
-from memsidecar.domain.conflicts.policies import Verdict, judge, source_of
+from memsidecar.domain.conflicts.peers import Neighbourhood, Peer, stance_of
+from memsidecar.domain.conflicts.policies import Verdict, judge
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action
@@ -74,25 +73,34 @@ class Settled:
             decision.record(ConflictRecorded(conflict, decision.request.actor, conflict.reason))
 
 
-def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
-    """`memory` is as it would be alone, not yet recorded, or its next version. Records nothing.
+def neighbourhood(decision: Decision, memory: Memory, challenge: Challenge) -> Neighbourhood | None:
+    """The memories of its slot; None for what has none."""
+    stance = stance_of(decision.view, memory)
+    changing = challenge.manner is not Manner.STATED
+    return Neighbourhood(decision.view, memory, stance, challenge.rules, changing) if stance is not None else None
+
+
+def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neighbourhood | None = None) -> Settled:
+    """`memory` is as it would be alone, not yet recorded, or its next version. Records nothing. `slot` is what
+    `neighbourhood` says, if the caller has it.
 
     Raises ConflictRejected.
     """
-    stance = stance_of(decision.view, memory)
-    if stance is None or never_true(memory) or _over_since_some_time(memory):
+    if never_true(memory) or over_since_some_time(memory):
         return Settled(memory)
+    slot = slot or neighbourhood(decision, memory, challenge)
+    if slot is None or not slot.against:
+        return Settled(memory)
+    stance = slot.stance
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
-    single = is_single(challenge.rules, stance.slot, challenge.manner is not Manner.STATED)
-    against = Neighbourhood(decision.view, memory, stance, single).against
     said = said_of(memory) if challenge.said_at is None else challenge.said_at
-    met = _met(memory, against, decision.now, said)
+    met = meet(memory, slot, decision.now, said)
     if not (met.earlier or met.later or met.again):
         return Settled(memory)
     peers = met.contested
     verdict = Verdict.CHAIN
     if peers:
-        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, not met.late)
+        verdict = judge(policy, memory, challenge.manner, challenge.said_by, peers, met.cut)
     match verdict:
         case Verdict.REJECT:
             raise ConflictRejected([decision.name(peer.memory.id) for peer in peers])
@@ -105,88 +113,8 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge) -> Settled:
         case Verdict.CHAIN:
             chain = _Chain(decision, memory, policy, stance.slot.family)
             if challenge.manner is Manner.CORRECTED and met.earlier:
-                return chain.corrected(met)
-            return chain.inserted(_outranked(met, memory, policy, challenge.said_by))
-
-
-def _over_since_some_time(memory: Memory) -> bool:
-    """Whether it is known to have ended, and not when it began: it says nothing about what else was true."""
-    return memory.valid_from is None and memory.valid_to is not None and memory.valid_to <= said_of(memory)
-
-
-@dataclass(frozen=True, slots=True)
-class Met:
-    """The peers whose time a memory shares: those that hold when it begins, and those that begin while it holds."""
-
-    earlier: tuple[Peer, ...]
-    later: tuple[Peer, ...]
-    contested: tuple[Peer, ...]
-    """Those of both that a reader sees as true."""
-    again: tuple[tuple[int, Peer], ...] = ()
-    """Those that hold when it begins, and again from some time on: when."""
-    late: bool = False
-    """What is known is newer: it begins later, or was said again later than the memory was said."""
-    resumed: int | None = None
-    """When all later ones have ended, if the memory was said after that: from then on it holds again."""
-    weaker: tuple[Peer, ...] = ()
-    """Later ones that the policy takes for less than the memory."""
-
-    @property
-    def end(self) -> int | None:
-        """When the first of the later ones takes its place."""
-        starts = (start_of(peer.memory) for peer in self.later)
-        return min((*starts, *(time for time, _ in self.again)), default=None)
-
-
-def _met(memory: Memory, against: Sequence[Peer], now: int, said: int) -> Met:
-    start, end = start_of(memory), memory.valid_to
-    agent = memory.scope.agent
-    earlier, later, again = [], [], []
-    late = False
-    for peer in sorted(against, key=lambda p: order_of(p.memory)):
-        if never_true(peer.memory):
-            continue
-        if start_of(peer.memory) > start:
-            if (end is None or start_of(peer.memory) < end) and reaches(peer.stance.agent, agent):
-                later.append(peer)
-        elif holds_at(peer.memory, start) and reaches(agent, peer.stance.agent):
-            time = said_again_after(peer.memory, max(start, said)) if peer.stance.agent == agent else None
-            if time is not None and (end is None or time < end):
-                again.append((time, peer))
-                late = True
-            elif end is not None and _holds_after(peer.memory, end):
-                again.append((end, peer))
-            else:
-                earlier.append(peer)
-    contested = [p for p in (*earlier, *(p for _, p in again), *later) if alive(p.memory, now)]
-    resumed = None if late or not later else _resumed(memory, later, said)
-    return Met(
-        tuple(earlier), tuple(later), tuple(contested), tuple(again), late or (bool(later) and not resumed), resumed
-    )
-
-
-def _holds_after(memory: Memory, time: int) -> bool:
-    end = end_of(memory)
-    return end is None or end > time
-
-
-def _resumed(memory: Memory, later: Sequence[Peer], said: int) -> int | None:
-    ends = [end_of(peer.memory) for peer in later]
-    last = max((end for end in ends if end is not None), default=None)
-    if None in ends or last is None or last > said or memory.state is State.SUPERSEDED:
-        return None
-    return last if _holds_after(memory, last) else None
-
-
-def _outranked(met: Met, memory: Memory, policy: Policy, said_by: Source) -> Met:
-    """Later ones that are less sure, or from a worse source, do not end what is more."""
-    if policy is Policy.MOST_CONFIDENT:
-        weaker = [p for p in met.later if p.memory.confidence < memory.confidence]
-    elif policy is Policy.SOURCE_PRIORITY:
-        weaker = [p for p in met.later if source_of(p.memory) < said_by]
-    else:
-        return met
-    return replace(met, later=tuple(p for p in met.later if p not in weaker), weaker=tuple(weaker))
+                return chain.corrected(met, slot.against)
+            return chain.inserted(outranked(met, memory, policy, challenge.said_by))
 
 
 def _opened(opened: Opened) -> Settled:
@@ -256,19 +184,23 @@ class _Chain:
         self.changed[first.id] = (Change.CREATED, first)
         self.apart.append(first)
 
-    def corrected(self, met: Met) -> Settled:
+    def corrected(self, met: Met, against: Sequence[Peer]) -> Settled:
         alone, now = self.memory, self.decision.now
-        wrong = met.earlier
-        new = replace(alone, valid_from=min(start_of(p.memory) for p in wrong))
-        for peer in wrong:
-            self._change(Change.SUPERSEDED, never(peer.memory, now))
+        last = met.earlier[-1]
+        wrong = [p for p in met.earlier if p.stance.same_value(last.stance) and p.stance.sign == last.stance.sign]
+        start = min(start_of(p.memory) for p in wrong)
+        new = replace(alone, valid_from=start)
+        losers = [*met.earlier, *holding_between(against, start, start_of(alone), met.earlier)]
+        for peer in losers:
+            changed = never(peer.memory, now) if peer in wrong else ended(peer.memory, start, now)
+            self._change(Change.SUPERSEDED, changed)
         if met.later:
             new = ended(new, start_of(met.later[0].memory), now)
             self._change(Change.DATED, dated(met.later[0].memory))
-        before = [*(p.memory for p in wrong), alone, *(p.memory for p in met.later[:1])]
-        self._record(alone, [p.memory for p in wrong], before, wrong[-1], Resolution.CORRECTED)
-        others = tuple(p.memory.id for p in wrong)
-        return self._settled(new, others, f"it corrects {_count(len(others))}, which never {_was(len(others))} true")
+        before = [*(p.memory for p in losers), alone, *(p.memory for p in met.later[:1])]
+        self._record(alone, [p.memory for p in losers], before, last, Resolution.CORRECTED)
+        others = tuple(p.memory.id for p in losers)
+        return self._settled(new, others, f"it corrects {_count(len(wrong))}, which never {_was(len(wrong))} true")
 
     def lost(self, peers: Sequence[Peer]) -> Settled:
         alone = self.memory
@@ -295,7 +227,10 @@ class _Chain:
         there = (decision.view.memory(i) for i in known.memories) if known is not None else ()
         everybody = (*(m for m in there if m is not None), *losers, winner)
         memories = sorted({m.id: m for m in everybody}.values(), key=order_of)
-        earlier = {b.memory_id: b for b in known.before} if known is not None else {}
+        earlier = {}
+        for was in known.before if known is not None else ():
+            memory = decision.view.memory(was.memory_id)
+            earlier[was.memory_id] = was if memory is None else rebased(was, memory)
         new = Conflict(
             id=known.id if known is not None else decision.new_id(),
             subject=by.stance.slot.subject,
@@ -333,8 +268,11 @@ class _Chain:
                 continue
             restored, closed = dismissed(self.decision, conflict, SETTLED_ELSEWHERE, losing)
             for memory in restored:
-                if memory.id != self.memory.id:
-                    self.changed.setdefault(memory.id, (Change.RESTORED, memory))
+                if memory.id in self.changed:
+                    change, changed = self.changed[memory.id]
+                    self.changed[memory.id] = (change, replace(changed, state=memory.state))
+                elif memory.id != self.memory.id:
+                    self.changed[memory.id] = (Change.RESTORED, memory)
             if first is None:
                 first = conflict
             else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from memsidecar.domain.conflict import Conflict, ConflictState, Resolution
-from memsidecar.domain.conflicts.closing import as_before
+from memsidecar.domain.conflicts.closing import as_before, is_disputed, undisputed
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.errors import ConflictBlocked, EtagMismatch, InvalidField, NotFound
 from memsidecar.domain.events import Change, ConflictRecorded, MemoryRecorded
@@ -114,17 +114,25 @@ def take_back(decision: Decision, conflict: Conflict) -> Taken:
         known = decision.view.memory(before.memory_id)
         if known is None:
             continue
-        back = as_before(known, before)
-        if back.updated_at in (conflict.updated_at, conflict.resolved_at):
-            # Nothing but the conflict has changed it since.
+        disputed = is_disputed(decision.view, before.memory_id, conflict.id)
+        is_open = conflict.state is ConflictState.OPEN
+        back = undisputed(known, before, disputed) if is_open else as_before(known, before, disputed)
+        if back.updated_at <= _changed_at(conflict):
+            # Nothing has changed it since the conflict did.
             back = replace(back, updated_at=before.updated_at)
         elif back != known:
             back = replace(back, updated_at=decision.now)
         memories[before.memory_id] = back
-    there_before = {before.memory_id for before in conflict.before}
-    if conflict.resolution is not Resolution.REPLACED:
-        there_before.add(conflict.winner)
-    created = tuple(i for i in conflict.memories if i not in there_before)
+    created = _created(conflict)
     for memory_id in created:
         memories.pop(memory_id, None)
     return Taken(decision, memories, created)
+
+
+def _created(conflict: Conflict) -> tuple[str, ...]:
+    if conflict.resolution is Resolution.REPLACED:
+        return (conflict.winner,) if conflict.winner else ()
+    if conflict.resolution is not Resolution.CHANGED:
+        return ()
+    known = {conflict.winner, *(before.memory_id for before in conflict.before)}
+    return tuple(memory_id for memory_id in conflict.memories if memory_id not in known)

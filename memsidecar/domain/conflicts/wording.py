@@ -86,6 +86,8 @@ def _generic(one: Memory, other: Memory, language: str) -> str:
 
 
 def _attribute(conflict: Conflict, memory: Memory) -> tuple[attributes.Attribute | None, str]:
+    if conflict.rule is Rule.POLARITY:
+        return attributes.ATTRIBUTES.get("likes"), ""
     match memory.body:
         case Fact(predicate=name) | Preference(topic=name):
             known = attributes.slot_of(name)

@@ -43,6 +43,9 @@ def _read(reading: Reading, before: Subject | None) -> Subject | None:
     if dated(reading):
         return before
     subject = subject_of(reading.text, reading.start, reading.end, before)
+    if subject is not None and subject.whose is not None:
+        # As written: what is read is in simplified characters.
+        subject = replace(subject, text=reading.original[subject.whose.start : subject.whose.end])
     if subject is not None and not subject.own:
         reading.start = subject.start
     if subject is None or introduces_relation(reading, subject):

@@ -1,4 +1,4 @@
-"""Chinese rules for what is when: dates, deadlines, plans, goals, events, what is done regularly, what was exchanged."""
+"""Chinese rules for what is when: dates, deadlines, plans, goals, events, habits, exchanges."""
 
 from __future__ import annotations
 
@@ -20,38 +20,49 @@ _MOVED = (
 _IS = r"(?:现在)?(?:就)?(?:是|在|定在|定于|安排在|为)了?"
 _CLOCKED = rf"(?:{CHINESE_TIME}|(?:早上|上午|中午|下午|晚上)?[\d一二三四五六七八九十]{{1,3}}点半?)"
 _DEADLINE = re.compile(
-    rf"(?P<of>[^，。！？\s是的]{{1,12}}?)?的?(?:截止日期|截止时间|截止日|最后期限|deadline|ddl)(?:(?P<moved>{_MOVED})|{_IS})\s*(?P<date>{_CLOCKED})",
+    r"(?P<of>[^，。！？\s是的]{1,12}?)?的?(?:截止日期|截止时间|截止日|最后期限|deadline"
+    rf"|ddl)(?:(?P<moved>{_MOVED})|{_IS})\s*(?P<date>{_CLOCKED})",
     re.IGNORECASE,
 )
 _DATE = re.compile(
-    rf"(?P<of>[^，。！？\s是的在了]{{0,8}}?(?:{words.EVENTS}))(?:时间|日期)?(?:(?P<moved>{_MOVED})|{_IS})\s*(?P<date>{_CLOCKED})(?=\s*(?:$|[，。！!,]|了|举行|开始|举办))"
+    rf"(?P<of>[^，。！？\s是的在了]{{0,8}}?(?:{words.EVENTS}))(?:时间"
+    rf"|日期)?(?:从[^，。]{{2,12}}?)?(?:(?P<moved>{_MOVED})"
+    rf"|{_IS})\s*(?P<date>{_CLOCKED})(?=\s*(?:$|[，。！!,]|了|举行|开始|举办))"
 )
 _BEST = re.compile(
-    r"(?:我的)?(?P<of>[^，。！？\s的]{1,10}?)的?(?:成绩|最好成绩|最佳成绩|个人最好|纪录|记录|PB)(?P<now>现在|已经|目前|提高到|提升到|刷新到)?了?(?:是|为|到)?\s*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+分\d*秒?|\d+小时\d*分?(?:\d+秒)?|\d+秒\d*)"
+    r"(?:我的)?(?P<of>[^，。！？\s的]{1,10}?)的?(?:成绩|最好成绩|最佳成绩|个人最好|纪录|记录"
+    r"|PB)(?P<now>现在|已经|目前|提高到|提升到|刷新到)?了?(?:是|为"
+    r"|到)?\s*(?P<value>\d{1,3}:\d\d(?::\d\d)?|\d+分\d*秒?|\d+小时\d*分?(?:\d+秒)?|\d+秒\d*)"
 )
 _CHANGED_TO = re.compile(
-    r"(?:我的?)?(?:把(?:我的)?)?(?P<of>[^，。！？\s把]{1,8}?)(?:已经|刚刚?|最近|也)?(?:换成|换了|换到|改用|换为)了?(?P<what>[^，。！？\s]{1,16})(?=\s*(?:$|[，。！!,]))"
+    r"(?:我的?)?(?:把(?:我的)?)?(?P<of>[^，。！？\s把]{1,8}?)(?:已经|刚刚?|最近|也)?(?:换成|换了|换到"
+    r"|改用|换为)了?(?P<what>[^，。！？\s]{1,16})(?=\s*(?:$|[，。！!,]))"
 )
+_FAVOURITE_KIND = re.compile(r"最(?:喜欢|爱)的(?P<of>.+)")
 _PLAN = re.compile(r"(?:打算|计划|准备|决定|预计)(?!是|书|表|好了|中|睡觉|休息|吃饭|出门)(?P<what>[^，。！？]{2,40})")
 _GOING = re.compile(
-    rf"(?P<time>{CHINESE_TIME})(?:就|我)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{{0,30}})"
+    rf"(?P<time>{CHINESE_TIME})(?:就|我)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术"
+    r"|回|毕业)[^，。！？]{0,30})"
 )
 _GOAL = re.compile(r"的?(?:目标|梦想|愿望|理想)(?:是|就是)(?P<what>[^，。！？]{2,40})")
 _WANTS = re.compile(
-    r"(?:很|一直|特别)?想(?P<what>(?:学(?!习一下)|成为|考|当(?!面)|开一家|开个|买[一房车]|减肥|环游|移民|创业)[^，。！？]{1,30})"
+    r"(?:很|一直|特别)?想(?P<what>(?:学(?!习一下)|成为|考|当(?!面)|开一家|开个|买[一房车]|减肥|环游"
+    r"|移民|创业)[^，。！？]{1,30})"
 )
 _ROUTINE = re.compile(
-    r"(?P<what>每(?:天|周|个?月|年|晚|早|个?周[一二三四五六日末]|逢周[一二三四五六日末]|星期[一二三四五六日天])[^，。！？]{2,30})"
+    r"(?P<what>每(?:天|周|个?月|年|晚|早|个?周[一二三四五六日末]|逢周[一二三四五六日末]"
+    r"|星期[一二三四五六日天])[^，。！？]{2,30})"
 )
 _EVENT = re.compile(
-    rf"(?P<time>{CHINESE_TIME})(?:的时候|我|刚刚?|才|就|也|已经|和[^，。！？]{{1,6}}?一起)*(?P<what>[^，。！？]{{2,40}})"
+    rf"(?P<time>{CHINESE_TIME})(?:的时候|我|刚刚?|才|就|也|已经"
+    r"|和[^，。！？]{1,6}?一起)*(?P<what>[^，。！？]{2,40})"
 )
 _DONE = re.compile(r"了|过|完")
 _NOT_DONE = re.compile(r"[不没]|要|会|想|打算|计划|准备|很|觉得|感觉|心情|太|是|问|说")
 
 
 def dated(reading: Reading) -> bool:
-    """What is of things rather than of people: deadlines, dates, best times, what was exchanged; whether it was read."""
+    """What is of things rather than of people: deadlines, dates, best times, exchanges; whether it was read."""
     text, at, end = reading.text, reading.start, reading.end
     manner = Manner.STATED
     if lead := _LEAD.match(text, at, end):
@@ -73,7 +84,10 @@ def dated(reading: Reading) -> bool:
     ):
         if (span := han_trimmed(text, *found.span("what"))) is not None:
             of = qualifier_of(found.group("of"))
-            reading.add("uses" if of.startswith("从") else f"uses:{of}", span, manner=Manner.CHANGED)
+            if kind := _FAVOURITE_KIND.search(of):
+                reading.add(f"favourite:{kind.group('of')}", span, polarity=1.0, manner=Manner.CHANGED)
+            else:
+                reading.add("uses" if of.startswith("从") else f"uses:{of}", span, manner=Manner.CHANGED)
     else:
         return False
     return True
@@ -83,6 +97,9 @@ def _date(reading: Reading, attribute: str, found: re.Match[str], manner: Manner
     if found.group("moved") and manner is Manner.STATED:
         manner = Manner.CHANGED
     reading.add(attribute, Span(*found.span("date")), manner=manner, timed=False)
+
+
+_WILL = re.compile(r"(?:就)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{0,30})")
 
 
 def happened(reading: Reading, subject: Subject) -> bool:
@@ -104,9 +121,7 @@ def happened(reading: Reading, subject: Subject) -> bool:
     # The time may stand before the subject or after it, among the adverbs.
     if reading.time is None or reading.time.span.end > at:
         return False
-    if found := re.compile(
-        r"(?:就)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术|回|毕业)[^，。！？]{0,30})"
-    ).match(text, at, end):
+    if found := _WILL.match(text, at, end):
         return _add(reading, "plan", *found.span("what"))
     rest = text[at:end]
     if _DONE.search(rest) and not _NOT_DONE.search(rest) and 3 <= len(rest) <= 40:
@@ -119,7 +134,10 @@ def _add(reading: Reading, attribute: str, start: int, end: int) -> bool:
     if time is not None and time.outer.start == start:
         start = time.outer.end
     span = han_trimmed(reading.text, start, end)
-    if span is None or re.match(r"[你他她它这那]", reading.text[span.start :]):
+    if span is not None and attribute == "event":
+        # "把钱包丢了": no measure word stands there.
+        span = Span(start, span.end)
+    if span is None or re.match(r"(?:[用看做吃写学改])?(?:[你他她它这那]|一下)", reading.text[span.start :]):
         return False
     reading.add(attribute, span)
     return True

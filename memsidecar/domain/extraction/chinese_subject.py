@@ -15,34 +15,46 @@ from memsidecar.domain.text import HAN
 
 _LONGEST_CLAUSE = 120
 _BORDER = re.compile(
-    r"(?:[，,；;：:（）()]|(?<=[^\W\da-zA-Z])\s+(?=[^\W\da-zA-Z]))+(?:(?:而且|并且|但是?|不过|然后|所以|因为|另外|同时|还有|以及|可是|只是|毕竟)(?=我|现在|也))?|(?<=[^\s，])(?=(?:但是?|不过|而且|因为|所以)我)"
+    r"(?:[，,；;（）()]|[：:](?!\d)|(?<=[^\W\da-zA-Z])\s+(?=[^\W\da-zA-Z]))+(?:(?:而且|并且|但是?|不过|然后"
+    r"|所以|因为|另外|同时|还有|以及|可是|只是|毕竟)(?=我|现在|也))?|(?<=[^\s，])(?=(?:但是?|不过|而且"
+    r"|因为|所以)我)"
 )
 _ASKS = re.compile(
-    r"吗|呢\s*$|什么|哪[里儿个家些种位天年]?|谁|多少|几[个点岁次]|怎么|怎样|为何|如何|是不是|有没有|(?<!不)对不对|能不能|可不可以|该不该|要不要|会不会|好不好|[喜不]不喜欢|还是(?!会|要|很|不|得|挺|比较|更)|啥|来着|多大|是否|咋"
+    r"吗|呢\s*$|什么|哪[里儿个家些种位天年]?|谁|多少|几[个点岁次]|怎么|怎样|为何|如何|是不是|有没有"
+    r"|(?<!不)对不对|能不能|可不可以|该不该|要不要|会不会|好不好|[喜不]不喜欢|还是(?!会|要|很|不|得|挺"
+    r"|比较|更)|啥|来着|多大|是否|咋"
 )
 _TAG = re.compile(r"^(?:对吧|是吧|对吗|是吗|对不对|没错吧|对么|对不)\W*$")
 _LEAD = re.compile(
-    r"(?:其实|不对不?|不是(?=，|,|的)|哦|噢|嗯|啊|对了|顺便(?:说|提)一?下?|另外|还有|而且|并且|但是?|不过|所以|因为|由于|你好|您好|大家好|嗨|好的|更正(?:一下)?|纠正(?:一下)?|说实话|老实说|坦白说|总之|毕竟|然后|当然|是的"
-    r"|对(?=[，,])|请记住|记住|记得|告诉你|跟你说|说一下|补充一下|抱歉|不好意思|作为[^，,]{1,8}|目前|现在|如今|最近|[\s，,。！!、])+"
+    r"(?:其实|不对不?|不是(?=，|,|的)|哦|噢|嗯|啊|对了|顺便(?:说|提)一?下?|另外|还有|而且|并且|但是?"
+    r"|不过|所以|因为|由于|你好|您好|大家好|嗨|好的|更正(?:一下)?|纠正(?:一下)?|说实话|老实说|坦白说"
+    r"|总之|毕竟|然后|当然|是的"
+    r"|对(?=[，,])|请记住|记住|记得|告诉你|跟你说|说一下|补充一下|抱歉|不好意思|作为[^，,]{1,8}|目前"
+    r"|现在|如今|最近|[\s，,。！!、])+"
 )
 _CORRECTS = re.compile(r"^(?:其实|不对|不是|更正|纠正)|不对|说错了?|搞错了?|记错了?|写错了?|更正|纠正")
 _NOT_IN_NAMES = (
-    "现在|今[年天]|去年|前[年天些]|上[周个]|下[周个]|刚|一直|以前|目前|最近|喜欢|讨厌|超|特别|非常|真的|平时|每|正在|终于|昨|后来|周[一二三四五六日末]"
+    "现在|今[年天]|去年|前[年天些]|上[周个]|下[周个]|刚|一直|以前|目前|最近|喜欢|讨厌|超|特别|非常"
+    "|真的|平时|每|正在|终于|昨|后来|周[一二三四五六日末]"
     "|住|搬|学|做|当|姓|年|爱|过敏|已经|曾|明[天年晚]"
 )
 _NAME_CHARACTER = rf"(?:(?![{NOT_GIVEN}]|{_NOT_IN_NAMES})[{HAN}])"
 NAME = rf"(?:{_NAME_CHARACTER}{{2,4}}|[A-Z][A-Za-z]*(?:[ ·][A-Z][A-Za-z]*){{0,2}})"
 _RELATION = "|".join(sorted(RELATIONS, key=len, reverse=True))
 _SUBJECT = re.compile(
-    rf"(?P<own>(?:我们?|咱们?|俺)(?:家|的)?(?P<relation>{_RELATION}))(?P<name>{NAME})?(?=也|都|[^，。]|$)"
-    rf"|(?P<self>我们|咱们|我|咱|俺|本人)(?:的)?(?!们|国|校|司|方)"
+    rf"(?P<own>(?:我们?|咱们?|俺|用户)(?:家|的)?(?P<relation>{_RELATION}))(?P<name>{NAME})?(?=也|都|[^，。]|$)"
+    rf"|(?P<self>我们|咱们|我|咱|俺|本人|(?:该|这位)?用户)(?:的)?(?!们|国|校|司|方)"
 )
-_NAME_FOLLOWED = re.compile(r"(?:现在|目前|去年|今年|前年|最近)?(?:住|在|搬|是|对|也|今年|\d|有|患|姓|的)")
+_NAME_FOLLOWED = re.compile(r"(?:现在|目前|去年|今年|前年|最近)?(?:住|喜欢|讨厌|爱|在|搬|是|对|也|今年|\d|有|患|姓|的)")
 _ADVERB = re.compile(
-    rf"(?:现在|目前|如今|一直|也|都|其实|真的|就|还|又|刚刚?|刚才|已经|最近|近来|后来|终于|平时|平常|通常|经常|常常|从小|本来就|确实|实在|真|个人|自己|今年|主要|基本上?|{CHINESE_TIME}(?:起|开始|以来|的时候)?|从{CHINESE_TIME}(?:起|开始)?)"
+    r"(?:现在|目前|如今|一直|也|都|其实|真的|就|还|又|刚刚?|刚才|已经|最近|近来|后来|终于|平时|平常"
+    rf"|通常|经常|常常|从小|本来就|确实|实在|真|个人|自己|今年|主要|基本上?|{CHINESE_TIME}(?:起|开始"
+    rf"|以来|的时候)?|从{CHINESE_TIME}(?:起|开始)?)"
 )
 _BEFORE_NOW = re.compile(r"以前|曾经?|过去|原来|从前|之前|原先")
 _ADJUNCTS = re.compile(rf"(?:{_ADVERB.pattern}|以前|曾经?|过去|原来|从前|之前|原先|[\s，,])*")
+HAN_NOTE = re.compile(r"\s*(?:该|这位)?用户")
+"""How a note about a user begins."""
 _OTHERS = re.compile(r"(?:他|她|它|你|您|大家|别人|有人|人们|很多|许多|小[明红李王张]|谁|这|那|请|帮|给|让|把|用|写)")
 
 
@@ -61,6 +73,8 @@ class Subject:
     manner: Manner = Manner.STATED
     start: int = 0
     """Where the clause begins in which the subject is written."""
+    whose: Span | None = None
+    """Where the subject is written, unless it is the speaker."""
     own: bool = True
     """The subject is written in this clause, not in one before it."""
 
@@ -107,6 +121,9 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
             return None
         return replace(before, at=first, end=end, was=was, manner=manner, own=False, name=None)
     if found.group("self") is not None:
+        if found.group("self").endswith("用户") and not HAN_NOTE.match(text):
+            # Users in general.
+            return None
         return _with_predicate(text, Subject("", found.end(), end, was=was, manner=manner, start=start))
     name = Span(*found.span("name")) if found.group("name") else None
     stop = found.end()
@@ -114,8 +131,11 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
         name = _surely_named(text, name, end)
         stop = name.end if name is not None else found.end("relation")
     whose = text[name.start : name.end] if name is not None else found.group("own")
+    place = name if name is not None else Span(*found.span("own"))
     relation = RELATIONS[found.group("relation")]
-    return _with_predicate(text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner, start))
+    return _with_predicate(
+        text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner, start, place)
+    )
 
 
 def _surely_named(text: str, name: Span, end: int) -> Span | None:
@@ -137,6 +157,9 @@ def _with_predicate(text: str, subject: Subject) -> Subject:
 _CALLED = re.compile(rf"(?:的名字)?(?:名?叫做?|名字是|是)(?P<name>{NAME})\s*(?:$|[，。！!,])")
 
 
+_SURNAMED = re.compile(rf"姓(?P<name>[{SURNAMES}])\s*(?:$|[，。！!,])")
+
+
 def introduces_relation(reading: Reading, subject: Subject) -> bool:
     """Adds who is somebody's what (我老婆叫小丽); whether the clause says nothing else."""
     if not subject.relation or not subject.own:
@@ -147,9 +170,7 @@ def introduces_relation(reading: Reading, subject: Subject) -> bool:
         return False
     found = _CALLED.match(reading.text, subject.at, subject.end)
     if found is None:
-        surname = re.compile(rf"姓(?P<name>[{SURNAMES}])\s*(?:$|[，。！!,])").match(
-            reading.text, subject.at, subject.end
-        )
+        surname = _SURNAMED.match(reading.text, subject.at, subject.end)
         if surname is None:
             return False
         found = surname

@@ -36,16 +36,25 @@ _ONLY_NEGATED = frozenset(("stand", "bear", "tolerate"))
 _PAST = frozenset(("loved", "liked", "enjoyed", "hated", "disliked"))
 # What is liked is in front of the eyes, or in the talk, and is not known later.
 _DEICTIC = re.compile(
-    r"(?:(?:it|its|it's|this|that|these|those|them|they|him|her|me|us|you|your|yours|u|both|all|everything|nothing|something(?!\s(?:that|with))|anything(?!\s\w)|one|each|how|what|when|where|why|if|whether|who|hearing"
-    r"|seeing\s(?:you|your|how|that|the|them)|to\s(?:hear|know|see|add|use|make|have|get|be|say|think|believe|talk|chat|help|thank|ask|start|include|focus|discuss|share|understand"
+    r"(?:(?:option|version|choice|answer|question|it|its|it's|this|that|these|those|them|they|him|her"
+    r"|me|us|you|your|yours|u|both|all"
+    r"|everything|nothing|something(?!\s(?:that|with))|anything(?!\s\w)|one|each|how|what|when|where"
+    r"|why|if|whether|who|hearing"
+    r"|seeing\s(?:you|your|how|that|the|them)|to\s(?:hear|know|see|add|use|make|have|get|be|say|think"
+    r"|believe|talk|chat|help|thank|ask|start|include|focus|discuss|share|understand"
     r"|keep|do|go\sover|implement|create|show|call|give|know|learn|improve|work|visit|admit|consider)"
-    r"|being\sable|having\s(?:you|your)|talking\s(?:to|with)\syou|chatting|the\s(?:way|idea|fact|look|sound|part|concept|suggestion|analogy|one|ones|thought|vibe|colou?rs?|design|new|picture|photo|pic"
-    r"|help|support|effort|energy|passion|enthusiasm|detail|insight|feedback|advice|approach|first|second|third)|his|more|such|some(?!\w)|so|myself|each|another|not|no|\ufffc)"
-    r"(?![\w-])|the\s[a-z]+\s(?:you|in\sthis|in\sthat|of\s(?:this|that|your)|on\s(?:this|that|your)|for\s(?:this|that))\b|.{0,40}\b(?:you|your|here|of\sthis|of\sthat|this\stime)\b)",
+    r"|being\sable|having\s(?:you|your)|talking\s(?:to|with)\syou|chatting|the\s(?:way|idea|fact|look"
+    r"|sound|part|concept|suggestion|analogy|one|ones|thought|vibe|colou?rs?|design|new|picture|photo"
+    r"|pic"
+    r"|help|support|effort|energy|passion|enthusiasm|detail|insight|feedback|advice|approach|first"
+    r"|second|third)|his|more|such|some(?!\w)|so|myself|each|another|not|no|\ufffc)"
+    r"(?![\w-])|the\s[a-z]+\s(?:you|in\sthis|in\sthat|of\s(?:this|that|your)|on\s(?:this|that|your)"
+    r"|for\s(?:this|that))\b|.{0,40}\b(?:you|your|here|of\sthis|of\sthat|this\stime)\b)",
     re.IGNORECASE,
 )
 _THE_OK = re.compile(
-    r"the\s(?:[A-Z]|beach|ocean|sea|mountains?|outdoors|rain|snow|sun|cold|heat|summer|winter|smell|sound\sof|taste|feeling|color|colour|city|countryside|theat|gym|piano|guitar|violin)"
+    r"the\s(?:[A-Z]|beach|ocean|sea|mountains?|outdoors|rain|snow|sun|cold|heat|summer|winter|smell"
+    r"|sound\sof|taste|feeling|color|colour|city|countryside|theat|gym|piano|guitar|violin)"
 )
 # Of what was just spoken, near the beginning.
 _POINTS = re.compile(r"\b(?:it|them|ones?)\b")
@@ -53,28 +62,38 @@ _MORE_THAN = re.compile(r"\s(?:more|better)\sthan\s")
 _OVER = re.compile(r"\s(?:over|to|rather\sthan|instead\sof|than)\s")
 _RATHER = re.compile(r"\s+(?P<what>[a-z].{2,100}?\sthan\s[a-z][^,.;]{1,60})", re.IGNORECASE)
 _FAN = re.compile(
-    r"(?:an?\s+)?(?P<how>(?:big|huge|massive|total|die-hard|great|real|lifelong|avid|strong|firm|passionate)\s)?(?:fan|lover|supporter|advocate|enthusiast)\s(?:of|for)\s+"
+    r"(?:an?\s+)?(?P<how>(?:big|huge|massive|total|die-hard|great|real|lifelong|avid|strong|firm"
+    r"|passionate)\s)?(?:fan|lover|supporter|advocate|enthusiast)\s(?:of|for)\s+"
 )
 _INTO = re.compile(
-    r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|addicted\sto|in\slove\swith|hooked\son|partial\sto)\s+"
+    r"(?:into|fond\sof|passionate\sabout|crazy\sabout|obsessed\swith|keen\son|addicted\sto"
+    r"|in\slove\swith|hooked\son|partial\sto)\s+"
 )
 _NOT_IN = re.compile(r"interested\sin\s+")
 _AGAINST = re.compile(
-    r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto|uncomfortable\swith)\s+"
+    r"(?:averse\sto|sick\sof|tired\sof|scared\sof|afraid\sof|terrified\sof|opposed\sto|sensitive\sto"
+    r"|uncomfortable\swith)\s+"
 )
 _STYLE = re.compile(
-    r"\W*(?:(?:so|ok|okay|also|and|please|hey|hi)\b[\s,]*)*(?:(?:from\snow\son|going\sforward|in\s(?:the\s)?future|for\sfuture\sreference|moving\sforward|in\sall\s(?:your\s)?(?:replies|answers|responses))[\s,:]*(?:please\s)?"
-    r"(?P<wish>(?:i\swant\syou\sto\s|always\s|never\s|don't\s|do\snot\s|only\s|keep\s|use\s|be\s|answer|reply|respond|give|write|call\sme|format|include|avoid|explain|speak|talk|address|stop|start|make)[^\n]{2,260})"
-    r"|(?:please\s)?(?P<always>(?:always|never)\s(?:answer|reply|respond|use|include|give|format|write|provide|keep|add|cite|speak|address|explain|start|end|show|call\sme|mention)\b[^\n]{2,260}))",
+    r"\W*(?:(?:so|ok|okay|also|and|please|hey|hi)\b[\s,]*)*(?:(?:from\snow\son|going\sforward"
+    r"|in\s(?:the\s)?future|for\sfuture\sreference|moving\sforward|in\sall\s(?:your\s)?(?:replies"
+    r"|answers|responses))[\s,:]*(?:please\s)?"
+    r"(?P<wish>(?:i\swant\syou\sto\s|always\s|never\s|don't\s|do\snot\s|only\s|keep\s|use\s|be\s"
+    r"|answer|reply|respond|give|write|call\sme|format|include|avoid|explain|speak|talk|address|stop"
+    r"|start|make)[^\n]{2,260})"
+    r"|(?:please\s)?(?P<always>(?:always|never)\s(?:answer|reply|respond|use|include|give|format|write"
+    r"|provide|keep|add|cite|speak|address|explain|start|end|show|call\sme|mention)\b[^\n]{2,260}))",
     re.IGNORECASE,
 )
 # "Never give up" is no wish about answers.
 _STANDING = re.compile(
-    r"\b(?:when(?:ever)?\s(?:i|you|we)|if\si|in\s(?:your|all)|answers?|answering|replies|reply|responses?|respond|explanations?|explain(?:ing)?|emojis?|bullets?|examples?"
+    r"\b(?:when(?:ever)?\s(?:i|you|we)|if\si|in\s(?:your|all)|answers?|answering|replies|reply"
+    r"|responses?|respond|explanations?|explain(?:ing)?|emojis?|bullets?|examples?"
     r"|tone|jargon|cite|sources?|format|call\sme)\b",
     re.IGNORECASE,
 )
 _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
+_TO = re.compile(r"\s+to\s+")
 
 
 def likes(reading: Reading, head: Head) -> None:
@@ -84,9 +103,8 @@ def likes(reading: Reading, head: Head) -> None:
         return
     if verb in _ONLY_NEGATED and not head.negated:
         return
-    if verb in _PAST and not head.used:
-        if "'ve" not in head.words and "have" not in head.words:
-            return
+    if verb in _PAST and not head.used and "'ve" not in head.words and "have" not in head.words:
+        return
     polarity = _POLARITY[verb]
     if head.negated and verb not in _ONLY_NEGATED:
         polarity = -0.6 if polarity > 0 else 0.3
@@ -99,7 +117,7 @@ def likes(reading: Reading, head: Head) -> None:
         manner = Manner.CHANGED
     start = head.after
     if verb == "refuse":
-        found = re.compile(r"\s+to\s+").match(reading.text, start, head.end)
+        found = _TO.match(reading.text, start, head.end)
         if found is None:
             return
         start = found.end()
@@ -119,7 +137,9 @@ def wishes(reading: Reading, head: Head, start: int, polarity: float, manner: Ma
     if span is None:
         return
     if text.startswith("to ", span.start):
-        span = Span(span.start + 3, span.end)
+        span = Span(span.start + (8 if text.startswith("to just ", span.start) else 3), span.end)
+    if text.startswith("my ", span.start - 3) and span.start >= 3:
+        span = Span(span.start - 3, span.end)
     for part in items(text, span):
         written = text[part.start : part.end]
         if _DEICTIC.match(written) or _POINTS.search(written[:24]):
@@ -137,7 +157,7 @@ def prefers(reading: Reading, head: Head) -> None:
         return
     if head.verb == "rather":
         found = _RATHER.match(text, head.after, head.end)
-        if found is not None and "'d" in head.words + [w for w in head.words if w == "would"]:
+        if found is not None and not {"'d", "would"}.isdisjoint(head.words):
             span = trimmed(text, found.start("what"), found.end("what"))
             if span is not None and not _DEICTIC.match(text[span.start : span.end]):
                 reading.add("prefers", span, polarity=0.8, manner=head.manner)
@@ -152,8 +172,7 @@ def prefers(reading: Reading, head: Head) -> None:
     if (
         span is None
         or _POINTS.search(text[span.start : span.end][:24])
-        or (_DEICTIC.match(text[span.start : span.end])
-        and not text.startswith("to ", span.start))
+        or (_DEICTIC.match(text[span.start : span.end]) and not text.startswith("to ", span.start))
     ):
         return
     if (
@@ -186,11 +205,15 @@ def fancies(reading: Reading, head: Head) -> bool:
     return True
 
 
+_FEELING = re.compile(
+    r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot"
+    r"|phobia|fear|hatred)\s+(?:to|of|for|towards?|against)\s+"
+)
+
+
 def has_feeling(reading: Reading, head: Head) -> bool:
     """Of "have a strong aversion to"; whether it was one."""
-    found = re.compile(
-        r"\s+an?\s+(?:[a-z]+\s){0,2}(?P<sign>aversion|dislike|preference|love|passion|distaste|soft\sspot|phobia|fear|hatred)\s+(?:to|of|for|towards?|against)\s+"
-    ).match(reading.text, head.after, head.end)
+    found = _FEELING.match(reading.text, head.after, head.end)
     if found is None or head.relation or head.negated or head.modal or head.past:
         return False
     sign = found.group("sign")
@@ -204,24 +227,32 @@ def has_feeling(reading: Reading, head: Head) -> bool:
     return True
 
 
+_KEEP = re.compile(
+    r"\W*(?:please\s)?(?P<keep>(?:keep|don't|do\snot|never|always|avoid"
+    r"|stop)\s[^\n]{0,80}\byour\s(?:answers|replies|responses|explanations)\b[^\n]{0,80})"
+    r"|\W*(?:please\s)?(?P<on>(?:answer|reply|respond|write|speak|talk|keep|use|don't|do\snot|be|give"
+    r"|stop|avoid)\s[^\n]{2,160}?),?\sfrom\snow\son\W*$",
+    re.IGNORECASE,
+)
+
+
 def answer_style(reading: Reading) -> bool:
     """How the speaker wants to be answered from now on: all wishes said at once are one; whether there was one."""
-    found = _STYLE.match(reading.text, reading.start, reading.end)
-    if found is None:
+    text, start, end = reading.text, reading.start, reading.end
+    if (found := _STYLE.match(text, start, end)) and (found.group("wish") or _STANDING.search(found.group())):
+        group = "wish" if found.group("wish") else "always"
+    elif found := _KEEP.match(text, start, end):
+        group = "keep" if found.group("keep") else "on"
+    else:
         return False
-    group = "wish" if found.group("wish") else "always"
-    if group == "always" and not _STANDING.search(found.group()):
-        return False
-    span = trimmed(reading.text, *found.span(group)) if found.end() - found.start() <= 120 else Span(*found.span(group))
-    if span is None:
-        return False
-    reading.add("answer_style", span, polarity=1.0)
+    reading.add("answer_style", Span(*found.span(group)), polarity=1.0)
     return True
 
 
 _CONSUMING = re.compile(r"\s+(?:eating\s+|drinking\s+)?(?=[a-z])")
 _NOT_STOPPED = re.compile(
-    r"\s+(?:my|the|working|being|doing|trying|using|by|at|for|in|a|an|and|to|it|that|this|on|talking|thinking|when|because|job|school|college)\b"
+    r"\s+(?:my|the|working|being|doing|trying|using|by|at|for|in|a|an|and|to|it|that|this|on|talking"
+    r"|thinking|when|because|job|school|college)\b"
 )
 
 

@@ -7,7 +7,9 @@ import re
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
-from memsidecar.domain.extraction.english_facts import FACTS, find_time, place, trade, value
+from memsidecar.domain.extraction.english_facts import FACTS
+from memsidecar.domain.extraction.english_places import find_time, place, value
+from memsidecar.domain.extraction.english_work import trade
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 from memsidecar.domain.names import COMMON
@@ -15,21 +17,26 @@ from memsidecar.domain.names import COMMON
 _NAME = r"[A-ZÀ-Ý][\w'-]*[\w](?:\s(?:van|von|de|la|el|bin)\b)?(?:\s[A-ZÀ-Ý][\w'.-]*\w?){0,3}"
 _ONLY_NAME = re.compile(rf"\s+(?P<name>{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)")
 _IS_NAME = re.compile(
-    rf"\s+(?:(?:is|are|was|'s)\s+)?(?:called|named)\s+(?P<called>{_NAME})|\s*(?:is|'s)\s+(?P<is>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.\s)?{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)"
+    rf"\s+(?:(?:is|are|was|'s)\s+)?(?:called|named)\s+(?P<called>{_NAME})|\s*(?:is"
+    rf"|'s)\s+(?P<is>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.\s)?{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)"
 )
 _AGE = re.compile(
-    r"\s*(?P<age>\d{1,3})(?:[\s-]years?[\s-]old|[\s-]y/?o\b)?(?=\s*$|\s*[,.!)]|\s+(?:and|but|now|last|this|today|in|years|on|not)\b)(?:\syears?\sold)?"
+    r"\s*(?P<age>\d{1,3})(?:[\s-]years?[\s-]old|[\s-]y/?o\b)?(?=\s*$|\s*[,.!)]|\s+(?:and|but|now|last"
+    r"|this|today|yesterday|in|years|on|not)\b)(?:\syears?\sold)?"
 )
 _NOT_AGE = re.compile(
-    r"\s*\d{1,3}\s*(?:%|percent|minutes|hours|days|weeks|months|km|miles|points|steps|pages|years\s(?:into|in|away|behind|of|sober|clean))",
+    r"\s*\d{1,3}\s*(?:%|percent|minutes|hours|days|weeks|months|km|miles|points|steps|pages"
+    r"|years\s(?:into|in|away|behind|of|sober|clean))",
     re.IGNORECASE,
 )
 _HEIGHT = re.compile(
-    r"\s*(?P<height>\d(?:\.\d+)?\s?m|\d{3}\s?cm|\d'\s?\d{1,2}\"?|\d\s?(?:feet|foot|ft)(?:\s\d{1,2}(?:\sinches)?)?)\s+tall\b"
+    r"\s*(?P<height>\d(?:\.\d+)?\s?m|\d{3}\s?cm|\d'\s?\d{1,2}\"?|\d\s?(?:feet|foot"
+    r"|ft)(?:\s\d{1,2}(?:\sinches)?)?)\s+tall\b"
 )
 _ARTICLE = re.compile(r"\s*(?:an?|the)\s+")
 _NOUN_END = re.compile(
-    r"\s(?:at|in|from|for|with|who|that|which|working|living|based|and|by|of|on|specializing|specialising|trying|looking|studying|here|now|currently)\b"
+    r"\s(?:at|in|from|for|with|who|that|which|working|living|based|and|by|of|on|specializing"
+    r"|specialising|trying|looking|studying|here|now|currently)\b"
 )
 _YEAR_OLD = re.compile(r"(?P<age>\d{1,3})[- ]year[- ]old\s*")
 _APPOSED = re.compile(r",\s+an?\s+")
@@ -42,20 +49,30 @@ _ENGAGED = re.compile(
     r"\s+to\s+(?:my\s+[a-z]+,?\s+)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s+(?:and|since|for|in|last)\b)"
 )
 _ZONE = re.compile(
-    r"\s*(?:in|on)\s+(?:the\s+)?(?P<zone>[A-Z][A-Za-z/_+:\-0-9]{1,30}(?:\s[A-Z][a-z]+)?)\s+time(?:\s?zone)?\b|\s*in\s+(?P<utc>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?)"
+    r"\s*(?:in"
+    r"|on)\s+(?:the\s+)?(?P<zone>[A-Z][A-Za-z/_+:\-0-9]{1,30}(?:\s[A-Z][a-z]+)?)\s+time(?:\s?zone)?\b"
+    r"|\s*in\s+(?P<utc>(?:UTC|GMT)\s?[+-]\s?\d{1,2}(?::\d\d)?)"
 )
 _NOT_AFTER_BE = frozenset(
     "sure sorry back done ready late sick tired fine good ok okay happy glad afraid here there home".split()
 )
 _PLAIN_END = re.compile(
-    r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these|based|last|this|again|currently|yet|any\s?more)\b)"
+    r"\s*(?:$|[,.!;]|(?:and|but|so|now|since|for|who|which|with|because|by|at|in|from|as|too|these"
+    r"|based|last|this|again|currently|yet|any\s?more)\b)"
 )
 _STATUS_IS_OTHER = re.compile(r"\s+(?:in|by|with|from|parent|mom|mum|dad|mother|father|file|page|point)\b")
+# "married to my work", "divorced from reality"
+_TO_NO_ONE = re.compile(
+    r"\s+(?:to|from)\s+(?!(?:[A-Z]|an?\s|my\s(?:wife|husband|partner|ex|high|college|best|first|now"
+    r"|boyfriend|girlfriend)))"
+)
 _DIET_NOUN = re.compile(
-    r"\s*(?:an?\s+)?(?:strict\s+|mostly\s+|recently\s+|proud\s+|lifelong\s+|total\s+|committed\s+)?(?P<diet>[a-z]+(?:-[a-z]+)?)"
+    r"\s*(?:an?\s+)?(?:strict\s+|mostly\s+|recently\s+|proud\s+|lifelong\s+|total\s+"
+    r"|committed\s+)?(?P<diet>[a-z]+(?:-[a-z]+)?)"
 )
 _DIET = re.compile(
-    r"\s+(?:an?\s+|my\s+)?(?:very\s+)?(?:strict\s+|strictly\s+)?(?P<diet>[a-z-]+(?:[,\s]+(?:and\s+)?[a-z]+-free){0,3})\s+(?:diet|lifestyle)\b",
+    r"\s+(?:an?\s+|my\s+)?(?:very\s+)?(?:strict\s+"
+    r"|strictly\s+)?(?P<diet>[a-z-]+(?:[,\s]+(?:and\s+)?[a-z]+-free){0,3})\s+(?:diet|lifestyle)\b",
     re.IGNORECASE,
 )
 
@@ -151,11 +168,13 @@ def _allergy(reading: Reading, head: Head) -> None:
 
 def _status(reading: Reading, head: Head, at: int, *, changed: bool = False) -> None:
     after = at + len(head.verb)
-    if _STATUS_IS_OTHER.match(reading.text, after, head.end) and not _ENGAGED.match(reading.text, after, head.end):
-        # "engaged in a debate", "a single mom"; "married with two kids" and "married in 2010" are.
-        if head.verb not in ("married", "divorced") or re.match(r"\s+(?:to|by)\b", reading.text[after : head.end]):
-            return
-    if head.plural:
+    other = _STATUS_IS_OTHER.match(reading.text, after, head.end) and not _ENGAGED.match(reading.text, after, head.end)
+    # "engaged in a debate", "a single mom"; but "married with two kids" and "married in 2010" are.
+    if (
+        head.plural
+        or _TO_NO_ONE.match(reading.text, after, head.end)
+        or (other and head.verb not in ("married", "divorced"))
+    ):
         return
     find_time(reading, head)
     manner = Manner.CHANGED if changed or _ANY_MORE.search(reading.text, head.start, head.end) else head.manner
@@ -174,10 +193,13 @@ def _status(reading: Reading, head: Head, at: int, *, changed: bool = False) -> 
         )
 
 
+_NEXT_WORD = re.compile(r"\s+(?P<word>[a-z]+)")
+
+
 def got(reading: Reading, head: Head) -> None:
     """ "got married", "got promoted", "got a new job", "got a dog"."""
     text = reading.text
-    following = re.compile(r"\s+(?P<word>[a-z]+)").match(text, head.after, head.end)
+    following = _NEXT_WORD.match(text, head.after, head.end)
     if following is None or head.modal or head.negated:
         return
     word = following.group("word")
@@ -195,6 +217,7 @@ def got(reading: Reading, head: Head) -> None:
 
 def _diet(reading: Reading, head: Head, span: Span, *, changed: bool = False) -> None:
     negated = head.negated
+    find_time(reading, head)
     manner = (
         Manner.CHANGED if changed or (negated and _ANY_MORE.search(reading.text, head.start, head.end)) else head.manner
     )
@@ -260,6 +283,9 @@ def _trade(reading: Reading, head: Head, at: int) -> None:
     if what is None:
         return
     manner = Manner.CHANGED if head.negated and _ANY_MORE.search(text, head.start, head.end) else head.manner
+    if head.negated and manner is Manner.STATED:
+        # "I'm not a doctor, but ..." is no news.
+        return
     reading.add("job", what, subject=head.subject, negated=head.negated, manner=manner)
     if (found := _EMPLOYER.match(text, what.end, head.end)) and (whom := value(reading, found.end(), head)) is not None:
         reading.add(
@@ -267,9 +293,14 @@ def _trade(reading: Reading, head: Head, at: int) -> None:
         )
 
 
+_AT_SCHOOL = re.compile(r"\s+(?:at|of)\s+(?=(?:the\s)?[A-Z])")
+_IN_SUBJECT = re.compile(r"\s+(?:in|of)\s+(?=[a-z])")
+_SUBJECT_END = re.compile(r"\s(?:at|from|in)\s")
+
+
 def _student(reading: Reading, head: Head, noun: Span) -> None:
     text = reading.text
-    if found := re.compile(r"\s+(?:at|of)\s+(?=(?:the\s)?[A-Z])").match(text, noun.end, head.end):
+    if found := _AT_SCHOOL.match(text, noun.end, head.end):
         where = value(reading, found.end(), head)
         if where is not None:
             reading.add(
@@ -280,26 +311,32 @@ def _student(reading: Reading, head: Head, noun: Span) -> None:
                 manner=head.manner,
                 entity_type="organisation",
             )
-    if found := re.compile(r"\s+(?:in|of)\s+(?=[a-z])").match(text, noun.end, head.end):
-        stop = re.compile(r"\s(?:at|from|in)\s").search(text, found.end(), head.end)
+    if found := _IN_SUBJECT.match(text, noun.end, head.end):
+        stop = _SUBJECT_END.search(text, found.end(), head.end)
         what = trimmed(text, found.end(), stop.start() if stop else cut(text, found.end(), head.end))
         if what is not None:
             reading.add("studies", what, subject=head.subject, negated=head.negated, manner=head.manner)
 
 
+_NAMED = re.compile(rf"(?P<name>{_NAME})(?=\s*$|\s*[,.!]|\s+(?:and|from|by)\s)")
+
+
 def _introduces(reading: Reading, head: Head) -> None:
     """ "I'm Tom" at the beginning, where one says who one is."""
     text = reading.text
-    found = re.compile(rf"(?P<name>{_NAME})(?=\s*$|\s*[,.!]|\s+(?:and|from|by)\s)").match(text, head.verb_at, head.end)
-    if found is None or not text[head.start : head.verb_at].lower().rstrip().endswith(("'m", "am")) or head.start > 120:
+    found = _NAMED.match(text, head.verb_at, head.end)
+    if (
+        found is None
+        or not text[head.start : head.verb_at].lower().rstrip().endswith(("'m", "am", "im"))
+        or head.start > 120
+    ):
         return
     name = found.group("name")
     if (
         len(head.words) != 1
         or name in COMMON
         or name.split()[0].lower() in words.NATIONALITIES | words.LANGUAGES
-        or (name.isupper()
-        and len(name) > 3)
+        or (name.isupper() and len(name) > 3)
     ):
         return
     if not re.match(

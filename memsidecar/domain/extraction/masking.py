@@ -14,14 +14,20 @@ _LINK = re.compile(
     r"https?://[^\s<>\"，。、]{1,500}|<[/a-zA-Z][^<>\n]{0,200}>|\[[^\[\]\n]{1,400}\](?:\([^()\n]{1,400}\))?"
 )
 _QUOTED = re.compile(
-    r"(?<!\d)\"[^\"\n]{1,600}(?:\"|$)|“[^”\n]{1,600}(?:”|$)|「[^」\n]{1,600}」|『[^』\n]{1,600}』|《[^》\n]{1,100}》"
-    r"|«[^»\n]{1,600}»|‘[^’\n]{3,300}’(?!\w)|(?<![\w'])'(?=[A-Z\u4e00-\u9fff])(?:[^'\n]|(?<=\w)'(?=\w)){2,300}'(?!\w)",
+    r"(?<!\d)\"[^\"\n]{1,600}(?:\"|$)|“[^“”\n]{1,600}(?:”|$)|「[^「」\n]{1,600}」|『[^『』\n]{1,600}』"
+    r"|《[^《》\n]{1,100}》"
+    r"|«[^«»\n]{1,600}»|‘[^‘’\n]{3,300}’(?!\w)",
     re.MULTILINE,
 )
+# In single quotes; an apostrophe is none.
+_SINGLE_QUOTED = re.compile(r"(?<![\w'])'(?=[A-Z\u4e00-\u9fff])(?:[^'\n]|(?<=\w)'(?=\w)){2,300}'(?!\w)")
+_OPENING = (" '", "\n'", "('", ":'", "：'")
 # A line that a machine wrote or reads, or that was written by somebody else.
 _NOT_PROSE = re.compile(
-    r"\s*(?:>|\||[#@$]|//|/\*|\*/|--\s|[{}\[\]<]|[\w.]{1,40}\s?=[^=]|\d{4}-\d\d-\d\d[T ]\d\d:|[A-Z]{3,10}:? \d{4}-|(?:ERROR|WARN|INFO|DEBUG)\b"
-    r"|Traceback|File \"|at [\w.$]+\(|(?:def|class|import|from|return|const|let|var|public|private|void|elif|SELECT|INSERT|git|npm|pip"
+    r"\s*(?:>|\||[#@$]|//|/\*|\*/|--\s|[{}\[\]<]|[\w.]{1,40}\s?=[^=]|\d{4}-\d\d-\d\d[T ]\d\d:"
+    r"|[A-Z]{3,10}:? \d{4}-|(?:ERROR|WARN|INFO|DEBUG)\b"
+    r"|Traceback|File \"|at [\w.$]+\(|(?:def|class|import|from|return|const|let|var|public|private"
+    r"|void|elif|SELECT|INSERT|git|npm|pip"
     r"|function|print|echo|printf)\b[ (])"
 )
 _CODE_CALL = re.compile(r"\s*[\w.]{1,40}\([^)\n]{0,200}\)\s*;?\s*$")
@@ -34,7 +40,7 @@ _PROSE = re.compile(
 
 
 def masked(text: str) -> str:
-    """As long as `text`: code and what is not prose as spaces, the inside of quotations as `MASK`, apostrophes plain."""
+    """As long as `text`: code and what is no prose as spaces, quotations as `MASK`, apostrophes plain."""
     if "```" in text or "~~~" in text:
         text = _without_fences(text)
     if "`" in text:
@@ -43,8 +49,10 @@ def masked(text: str) -> str:
         text = _LINK.sub(_blank, text)
     if "’" in text:
         text = _apostrophes(text)
-    if any(sign in text for sign in "\"“「『《«‘'"):
+    if any(sign in text for sign in '"“「『《«‘'):
         text = _QUOTED.sub(_hide, text)
+    if "'" in text and (text[0] == "'" or any(sign in text for sign in _OPENING)):
+        text = _SINGLE_QUOTED.sub(_hide, text)
     if "\n" in text:
         return "\n".join(" " * len(line) if _is_not_prose(line) else line for line in text.split("\n"))
     return " " * len(text) if _is_not_prose(text) else text

@@ -68,6 +68,10 @@ _PERIOD_BEFORE = re.compile(
     r"\b(?:over|in|within|after|during|for|since|the|past|last|next|every|each)\s$", re.IGNORECASE
 )
 _LONG_TIME = re.compile(r"(?:day|week|month|year)s?$", re.IGNORECASE)
+_THESE = re.compile(r"\b(?:these|those|the|both|other)\s$", re.IGNORECASE)
+_SURE = re.compile(
+    r"\s?(?:sure|agree|behind|certain|support|convinced|with you|on board|committed|honest)\b", re.IGNORECASE
+)
 _SCORED = re.compile(r"\b(?:scor|correct|right|got|answered|rating|rated|grade)", re.IGNORECASE)
 _FORMULA = re.compile(r"[=×√∠°²³∩\\^]|\bprobability of\b|\bformula\b|\d[CP]\d|\bsided\b", re.IGNORECASE)
 
@@ -99,18 +103,24 @@ def _states_amount(number: str, left: str, right: str, kind: str) -> bool:
 _TO = re.compile(r"\s?(?:[a-z]+ ){0,2}(?:up |down )?to\s", re.IGNORECASE)
 
 
+_ONCE = re.compile(r"\b(?:initially|previously|formerly|used to be) $", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween (?:[^,;.]{1,24} and )?$", re.IGNORECASE)
 
 
 def _is_past(prose: str, match: re.Match[str], after: list[re.Match[str]]) -> bool:
     """Of "from 70% to 90%" the first is past; and of "from April 25 to May 1" or "between" neither is a state."""
-    left = prose[max(0, match.start() - 12) : match.start()]
+    left = prose[max(0, match.start() - 16) : match.start()]
     if after and left.endswith("from "):
         return _TO.fullmatch(prose, match.end(), after[0].start()) is not None
-    return _BETWEEN.search(prose, max(0, match.start() - 40), match.start()) is not None
+    return (
+        _ONCE.search(left) is not None or _BETWEEN.search(prose, max(0, match.start() - 40), match.start()) is not None
+    )
 
 
 def _is_a_name(left: str, right: str, kind: str) -> bool:
+    # "these two factors" counts nothing, "100% sure" measures nothing.
+    if (kind == "word" and _THESE.search(left)) or (kind == "measure" and _SURE.match(right)):
+        return True
     named = _NAMED.search(left[-24:])
     if (
         named

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memsidecar.domain.extraction.numbers import POINTS
 
 # Words before and after a number that may say what it counts.
 _WORDS_BEFORE, _WORDS_AFTER = 8, 7
+_IT = re.compile(
+    r"\b(?:it|this|that|them)\s(?:(?:down|up|back)\s)?(?:to|at|from \S{1,12} to)\s(?:about |around )?$", re.IGNORECASE
+)
+# "I bought it on June 1st": the day of something that happened, not of something that has a date.
+_ONLY_DONE = re.compile(
+    r"[a-z]+ed|bought|got|went|came|saw|met|began|left|took|made|had|did|ran|remember(?:ed)?(?: [a-z]+ing)?",
+    re.IGNORECASE,
+)
 
 _PRONOUN = re.compile(r"(?:of|on|in|for|with|at|to) (?:it|this|that|them|these|those)\b", re.IGNORECASE)
 _NUMBER_OF = re.compile(
@@ -16,12 +25,12 @@ _NUMBER_OF = re.compile(
     re.IGNORECASE,
 )
 
-WORD = re.compile(r"(?<![\w.,])\d{0,3}[A-Za-z][A-Za-z'’-]*")
+WORD = re.compile(r"(?<![\w.,])(?:\d{1,2}(?=[A-Z]))?[A-Za-z][A-Za-z'’-]*")
 # Words that end what is counted or measured, on both sides.
 _ENDS = frozenset(
     """i i'm i've i'd i'll it it's he she they we we've we're you this that there which who whom what how when where why
     am is are was were be been being do does did has have had will would can could should may might must
-    and but or if so because since as than then not no nor using use used via like including with without into
+    and but or if so because since as than then not no nor using use used via like including with without
     while before after during until between from by over within""".split()
 )
 _LEAD = frozenset(
@@ -41,7 +50,9 @@ _PLURALS = frozenset("people women men children mentees feet teeth mice data med
 _NOT_PLURAL = frozenset(
     "this is was has its as us does plus yes less across versus sometimes always thus hours".split()
 )
-_NOT_COUNTED = frozenset("times time things way ways years year days day am pm or and to of in".split())
+_NOT_COUNTED = frozenset(
+    "times time things way ways years year months weeks days day hours minutes seconds am pm or and to of in".split()
+)
 _WHEN = frozenset("now today yesterday tomorrow tonight already total so".split())
 _PREPOSITIONS = frozenset("for of on in per about at across into with a".split())
 PER = re.compile(
@@ -51,18 +62,21 @@ PER = re.compile(
 )
 
 
-def phrase_of(left: str, right: str, previous: str, kind: str) -> str:
-    """What the number between `left` and `right` is of; `previous` is the end of the clause before. Empty when nothing
-    says it. `kind` is its group in `numbers`."""
+def phrase_of(left: str, right: str, previous: Sequence[str], kind: str) -> str:
+    """What the number between `left` and `right` is of; `previous` are the clauses before, the nearest last. Empty when
+    nothing says it. `kind` is its group in `numbers`."""
     before = _before(left)
     leans = _PRONOUN.match(right.lstrip()) is not None
-    if previous and (leans or only_leads(left)):
-        before = _before(previous) or before
+    if leans or _IT.search(left) or only_leads(left):
+        # "which was 800ms", "and I've brought it to 300ms": the clauses before say of what.
+        before = next(filter(None, map(_before, reversed(previous))), before)
     if kind in ("count", "word"):
-        named = _of_count(left, right, previous, before, kind)
+        named = _of_count(left, right, previous[-1] if previous else "", before, kind)
     else:
         after = "" if leans else _after(right, kind)
         named = f"{before} {after}" if before or kind not in POINTS else ""
+        if kind in POINTS and _ONLY_DONE.fullmatch(named.strip()):
+            return ""
     return " ".join(named.split())
 
 
@@ -73,7 +87,7 @@ def _of_count(left: str, right: str, previous: str, before: str, kind: str) -> s
         # What the number is of counts too, as in "the daily quota of 1,200 calls".
         named = f"{before} {counted}" if _OF_END.search(left) else f"{_doing(left)} {counted}"
         return named + (rate.group() if rate is not None else "")
-    if not before or kind != "count" or _MEASURES.search(left) is None:
+    if kind != "count" or _MEASURES.search(left) is None:
         return ""
     of = _NUMBER_OF.search(f"{previous[-_NUMBER_OF_REACH:]} {left}")
     if of is None:
@@ -116,14 +130,21 @@ _MEASURES = re.compile(
 
 def only_leads(left: str) -> bool:
     """Whether nothing before a number says what it is of: ", which has now reached"."""
-    return all(word.group().lower() in _ADVERBS for word in WORD.finditer(left))
+    return all(_leads(word.group().lower()) for word in WORD.finditer(left))
+
+
+def _leads(word: str) -> bool:
+    return word in _ADVERBS or (word.endswith("ly") and word not in _NOT_ADVERBS)
+
+
+_NOT_ADVERBS = frozenset("family daily weekly monthly yearly supply reply assembly july italy butterfly fly".split())
 
 
 def _before(left: str) -> str:
     """The noun phrase that ends before a number, without the words that only lead to it."""
     base = max(0, len(left) - 160)
     words = list(WORD.finditer(left, base))
-    while words and words[-1].group().lower() in _ADVERBS:
+    while words and _leads(words[-1].group().lower()):
         words.pop()
     if words and words[-1].group().lower() == "with":
         return ""

@@ -54,7 +54,8 @@ _ASIDE = re.compile(
 )
 # A line that a machine wrote or reads, not a person: code, a log, a quotation, a table.
 _MACHINE_LINE = re.compile(
-    r"\s*(?:>|(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b|\||[#@]?\w+\s*[=:]\s*[\"'\[{(]|\d{4}-\d\d-\d\d[T ]\d\d:|Traceback|File |at [\w.$]+\(|(?:def|class"
+    r"\s*(?:>|(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b|\||[#@]?\w+\s*[=:]\s*[\"'\[{(]|\d{4}-\d\d-\d\d[T ]\d\d:"
+    r"|Traceback|File |at [\w.$]+\(|(?:def|class"
     r"|import|from|return|"
     r"const|let|var|public|private|void|int|elif|else:|for \(|if \(|#include|<|\$ |git |npm |pip ))"
 )
@@ -104,7 +105,8 @@ _SUPPOSES = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSES_LATER = re.compile(
-    r"\b(?:i wish|i dream|i pretend|rumou?r|had i|were i|when i was (?:a|little|young)|if i|if we|if you|what if|i would have|would be|could be|might be|torn between|deciding between"
+    r"\b(?:i wish|i dream|i pretend|rumou?r|had i|were i|when i was (?:a|little|young)|if i|if we|if you|what if"
+    r"|i would have|would be|could be|might be|torn between|deciding between"
     r"|choose between|whether)\b",
     re.IGNORECASE,
 )

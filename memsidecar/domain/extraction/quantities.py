@@ -102,17 +102,20 @@ def _claim(
     prose: str, clause: Clause, before: list[Clause], match: re.Match[str], left: str, right: str
 ) -> Claim | None:
     kind = match.lastgroup or ""
-    previous = prose[max(before[-1].start, before[-1].end - NEAR) : before[-1].end] if before else ""
+    earlier = [prose[max(clause.start, clause.end - NEAR) : clause.end] for clause in before[-_CLAUSES_BEFORE:]]
+    previous = earlier[-1] if earlier else ""
     begins = prose[clause.start : min(clause.end, clause.start + NEAR)].lstrip()
     changed = _says_change(left, right, kind) or (WORD.search(left) is None and _says_change(previous, "", kind))
     if not (changed or _is_own(left + right, begins, previous) or _PLAIN.match(begins)):
         return None
     if clause.mood is Mood.ASKS and _PRESUPPOSED.search(left) is None:
         return None
-    attribute = phrase_of(left, right, previous, kind)
+    attribute = phrase_of(left, right, earlier, kind)
     subject = _subject(begins)
     if not attribute or subject is None or _OTHERS.search(left[-80:]) or _is_for_other_rules(attribute):
         return None
+    if subject:
+        attribute = _less(attribute, subject)
     if _is_goal(left, kind):
         attribute = GOAL + attribute
     rate = PER.match(right) if kind in ("money", "measure", "count") else None
@@ -129,6 +132,12 @@ def _claim(
     )
 
 
+def _less(attribute: str, subject: str) -> str:
+    """The attribute without whose it is: of "my sister has 2 kids" the kids."""
+    who = subject.partition(" ")[2] + " "
+    return attribute[len(who) :] if attribute.startswith(who) else attribute
+
+
 def _is_own(around: str, begins: str, previous: str) -> bool:
     """Whether the clause speaks of the speaker, or goes on about what he spoke of."""
     if _OWN.search(around):
@@ -136,6 +145,8 @@ def _is_own(around: str, begins: str, previous: str) -> bool:
     return _LEANS.match(begins) is not None and _OWN.search(previous) is not None
 
 
+# How many clauses before may say what a number is of.
+_CLAUSES_BEFORE = 3
 # What one states of oneself with a number and other rules read more exactly: "I'm 34", "180 cm tall".
 _OTHER_RULES = frozenset(
     ("age", "height", "weight", "birthday", "name", "from", "status", "phone", "grade", "children")
@@ -154,7 +165,7 @@ _SUBJECT = re.compile(
     r"|aunt|cousins?|grandma|grandpa"
     r"|grandmother|grandfather|nephew|niece|friends?|boss|manager|colleagues?|coworkers?|roommates?|neighbou?rs?"
     r"|doctor|teacher|dog|cat|puppy"
-    r"|kitten|team|company)(?! ?['’]s)(?: [A-Z][a-z]+)?|(?:he|she|they|you)(?= ))\b",
+    r"|kitten|team|company)(?! ?['’]s)(?-i: [A-Z][a-z]+)?|(?:he|she|they|you)(?= ))\b",
     re.IGNORECASE,
 )
 

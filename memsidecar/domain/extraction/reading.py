@@ -12,7 +12,8 @@ from memsidecar.domain.memory import Kind
 
 LONGEST_STATEMENT = 300
 _JOIN = re.compile(
-    r"^[\s,]*(?:(?:and|but|so|because|or|though|although|since|plus)\s|(?:而且|并且|但是?|不过|所以|因为|另外|还有))(?=\S)",
+    r"^[\s,]*(?:(?:and|but|so|because|or|though|although|since|plus)\s|(?:而且|并且|但是?|不过|所以"
+    r"|因为|另外|还有))(?=\S)",
     re.IGNORECASE,
 )
 
@@ -26,7 +27,9 @@ class Reading:
     start: int = 0
     end: int = 0
     """The clause."""
-    sentence: Span = Span(0, 0)
+    sentence: Span = field(default_factory=lambda: Span(0, 0))
+    sentences: int = 0
+    """How many sentences were looked at closely."""
     claims: list[Claim] = field(default_factory=list)
     time: TimeFound | None = None
     """The time that the clause names, once a rule has looked for it."""

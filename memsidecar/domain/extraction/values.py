@@ -9,44 +9,55 @@ from memsidecar.domain.claims import Span
 LONGEST_VALUE = 120
 _LEADING = re.compile(r"(?:(?:a|an|the|my|our|some|any|this)\s+|[\s,:\"“'«]+)+", re.IGNORECASE)
 _TRAILING = re.compile(
-    r"(?:[\s,.;:!?~\"”'»)…*_-]|[\s,](?:too|as\swell|any\s?more|(?:right\s|for\s)?now|these\sdays|nowadays|currently|lately|recently|so\smuch|very\smuch"
-    r"|a\slot|at\sall|again|though|tbh|lol|please|thanks|originally|actually|already|at\sthe\smoment|either|myself|in\sgeneral|of\scourse|btw|today"
-    r"|by\sthe\sway|and|or|but|so|period|instead))+$",
+    r"(?:[\s,.;:!?~\"”'»)…*_-]|[\s,](?:too|as\swell|any\s?more|(?:right\s|for\s)?now|these\sdays"
+    r"|nowadays|currently|lately|recently|so\smuch|very\smuch"
+    r"|a\slot|at\sall|again|though|tbh|lol|please|thanks|originally|actually|already|at\sthe\smoment"
+    r"|either|myself|in\sgeneral|of\scourse|btw|today"
+    r"|by\sthe\sway|and|or|but|so|period|instead|twice|once))+$",
     re.IGNORECASE,
 )
 # Where a noun's description ends and something else begins.
 _CUT = re.compile(
-    r"[;:()\[\]\n—]|\s-\s|\s(?:because|cause|since|but|so|when|while|which|who|whose|where|that|if|though|although|even|especially|unless|until|after|before"
-    r"|due\sto|as\sI|as\sit|as\sthey|as\swell\sas|with|and\s(?:I|we|my|it|he|she|they|you|would|want|am|have|was|is|can|that|need|looking|trying)"
-    r"|for\s(?:a|an|the|my|over|about|more|many|almost|nearly|\d+|now|years|work|two|three|four|five|six|seven|eight|nine|ten|twenty|several|most)|to\s(?:be|get|make|help|do|have|keep|see|celebrate))\b",
+    r"[;:()\[\]\n—]|-\s|\s(?:because|cause|since|but|so|when|while|which|who|whose|where|that|if"
+    r"|though|although|even|especially|unless|until|after|before"
+    r"|due\sto|as\sI|as\sit|as\sthey|as\swell\sas|with|and\s(?:I|we|my|it|he|she|they|you|would|want"
+    r"|am|have|was|is|can|that|need|looking|trying)"
+    r"|for\s(?:a|an|the|my|over|about|more|many|almost|nearly|\d+|now|years|work|two|three|four|five"
+    r"|six|seven|eight|nine|ten|twenty|several|most)|to\s(?:be|get|make|help|do|have|keep|see"
+    r"|celebrate))\b",
 )
 # A wish may be long: only its reason is cut off.
 _CUT_WISH = re.compile(
-    r"[;()\[\]\n—]|\s-\s|\s(?:because|since|but|so|due\sto|as\s(?:I|it|they|this|that)|even\s(?:if|when|though)|though|although|and\s(?:I|we|my|it)"
+    r"[;()\[\]\n—]|-\s|\s(?:because|since|but|so|due\sto|as\s(?:I|it|they|this|that)|even\s(?:if|when"
+    r"|though)|though|although|and\s(?:I|we|my|it)"
     r"|if|for\s(?:health|religious|ethical|environmental|personal|safety)\b"
-    r"|and\s(?:\w+ly\s)?(?:would|want|need|prefer|refuse|avoid|find|dislike|like|love|hate|listen|opt|choose|seek|consider|only|always|never|am|do|don't|try|tend"
+    r"|and\s(?:\w+ly\s)?(?:would|want|need|prefer|refuse|avoid|find|dislike|like|love|hate|listen|opt"
+    r"|choose|seek|consider|only|always|never|am|do|don't|try|tend"
     r"|instead|enjoy|believe|feel|rather|stick|strictly|follow|have|eat|exclusively))\b"
 )
 # A comma after which a wish goes on with a reason or an example.
 _ASIDE = re.compile(
-    r",\s*(?:as|so|such|including|like|especially|particularly|mostly|because|since|which|who|where|even|but|with|when|while|whether|due|avoiding|instead|rather|only"
-    r"|not|though|making|focusing|regardless|for|if|and\s(?:it|i|that|this|so)|either|whenever|unless|then|now|too|\w+ing\s(?:it|them|that))\b",
+    r",\s*(?:as|so|such|including|like|especially|particularly|mostly|because|since|which|who|where"
+    r"|even|but|with|when|while|whether|due|avoiding|instead|rather|only"
+    r"|not|though|making|focusing|regardless|for|if|and\s(?:it|i|that|this|so)|either|whenever|unless"
+    r"|then|now|too|\w+ing\s(?:it|them|that))\b",
     re.IGNORECASE,
 )
 # Not the one in a number.
 _COMMA = re.compile(r",(?!\d{3})")
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+|but\s+also\s+)?|\s+(?:and|or|&)\s+(?:also\s+)?", re.IGNORECASE)
 _ONE_THING = frozenset(
-    """rock and roll|mac and cheese|salt and pepper|black and white|fish and chips|drum and bass|peanut butter and jelly|arts and crafts|bed and breakfast
-    |dungeons and dragons|pros and cons|meat and potatoes|wine and cheese|board and card games|sweet and sour""".replace(
-        "\n", ""
-    ).split("|")
+    """rock and roll|mac and cheese|salt and pepper|black and white|fish and chips|drum and bass
+  |peanut butter and jelly|arts and crafts|bed and breakfast
+    |dungeons and dragons|pros and cons|meat and potatoes|wine and cheese
+    |board and card games|sweet and sour""".replace("\n", "").split("|")
 )
 _MOST_ITEMS = 12
 _HAN_AND = re.compile(r"[、，,]\s*(?:还有|以及|和)?|以及|还有|(?<=[^\s])(?:和|跟|与)(?=[^\s平睦气好])")
 _HAN_TRAILING = re.compile(r"(?:[\s，。！？!?,.；;~…)）”\"]|了|呢|吧|啊|呀|哦|哈|啦|嘛|的$)+$")
 _HAN_LEADING = re.compile(
-    r"(?:[\s:：“\"《（(]|一?[个名位只条辆台部本把间套家款匹张所](?=[^\s人国])|一[直些点种]儿?|[很挺](?=多)|(?:是|叫|做)(?=.))+"
+    r"(?:[\s:：“\"《（(]|一[个名位只条辆台部本把间套家款匹张所](?=[^\s人国])|个(?=[^\s人])|一[直些点种]儿?"
+    r"|[很挺](?=多)|(?:是|叫|做)(?=.))+"
 )
 
 
@@ -60,6 +71,8 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
         and tail.start() < end
     ):
         end = tail.start()
+    if text.find("“", start, end) != -1 and text[end : end + 1] == "”":
+        end += 1
     return Span(start, end) if 0 < end - start <= LONGEST_VALUE else None
 
 
@@ -105,7 +118,10 @@ def _alike(parts: list[list[str]], *, conjunction: bool) -> bool:
         return False
     if all(part[0].endswith("ing") for part in parts):
         return all(len(part) < 7 for part in parts)
-    if any("of" in part for part in parts[1:]) or parts[0][0].endswith("ing"):
+    if any("of" in part or part[0] in ("in", "at", "on") for part in parts) or parts[0][0].endswith("ing"):
+        return False
+    if len(parts[0]) > 1 and parts[0][1] in ("in", "at", "on", "to", "with", "for"):
+        # "stay in historic or cultural places"
         return False
     sizes = [len(part) for part in parts]
     return max(sizes) <= 3 and (max(sizes) == 1 or (min(sizes) > 1 and max(sizes) - min(sizes) < 2) or len(parts) > 2)

@@ -12,14 +12,18 @@ from memsidecar.domain.conflicts.wording import explanation, question
 from memsidecar.domain.decision import etag_of
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.view import IDENTITY
 from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_scope
 from memsidecar.server.mapping.names import name_of, names_of
 from memsidecar.server.mapping.values import set_time
 from memsidecar.v1 import conflict_pb2 as pb
 from memsidecar.v1 import memory_pb2
 
-# Room in an answer for what is not a memory.
+# Of a conflict that many memories take part in the newest ones are quoted.
+_MOST_EVIDENCE = 128
+# Room in an answer for memories of which only the name is told, and for what is no memory.
 _RESERVE = 512 * 1024
+_LAST_RESERVE = 16 * 1024
 
 
 def set_conflict(target: pb.Conflict, shown: Shown, partition: Partition) -> None:
@@ -40,7 +44,7 @@ def set_conflict(target: pb.Conflict, shown: Shown, partition: Partition) -> Non
     if conflict.state is ConflictState.OPEN:
         target.question, target.question_language = question(conflict, memories)
     target.severity = conflict.severity
-    for evidence in conflict.evidence:
+    for evidence in conflict.evidence[-_MOST_EVIDENCE:] if conflict.attribute != IDENTITY else ():
         target.evidence.add(
             memory=name_of(partition, "memories", evidence.memory_id),
             source=name_of(partition, "memories", evidence.source_id),
@@ -58,14 +62,17 @@ def conflict_etag(conflict: Conflict) -> str:
     return str(conflict.version)
 
 
-def set_memories(target: Any, memories: Iterable[Memory], now: int, usage_of: UsageOf) -> None:
-    """Fill a repeated field; of those that the answer has no room for only the name and the etag."""
-    room = limits.MAX_MESSAGE_BYTES - _RESERVE
+def set_memories(target: Any, memories: Iterable[Memory], now: int, usage_of: UsageOf, taken: int = 0) -> None:
+    """Fill a repeated field of an answer that has so many bytes already. Of those that it has no room for only the name
+    and the etag are told, and of many thousands the last are left out."""
+    room = limits.MAX_MESSAGE_BYTES - _LAST_RESERVE - taken
     for memory in memories:
+        if room <= 0:
+            return
         added: memory_pb2.Memory = target.add()
         set_memory(added, memory, now, usage_of(memory.scope.partition, memory.id))
         size = added.ByteSize() + 8
-        if size > room:
+        if size > room - _RESERVE:
             added.Clear()
             added.name = name_of(memory.scope.partition, "memories", memory.id)
             added.etag = etag_of(memory)

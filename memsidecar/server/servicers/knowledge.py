@@ -19,7 +19,7 @@ from memsidecar.server.validation import Violations, check
 from memsidecar.services.knowledge import Knowledge, Settled
 from memsidecar.services.neighbours import Near, Neighbours
 from memsidecar.services.slot_history import SlotHistory, SlotValue
-from memsidecar.services.uniting import United, UniteEntities
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.v1 import knowledge_service_pb2 as pb
 
 
@@ -65,7 +65,7 @@ class KnowledgeServicer:
         shown = await self._knowledge.get(partition, conflict_id)
         response = pb.GetConflictResponse()
         set_conflict(response.conflict, shown, partition)
-        set_memories(response.memories, shown.sides, self._now(), self._usage_of)
+        set_memories(response.memories, shown.sides, self._now(), self._usage_of, response.ByteSize())
         return response
 
     async def ResolveConflict(self, request: pb.ResolveConflictRequest) -> pb.ResolveConflictResponse:  # noqa: N802
@@ -105,12 +105,7 @@ class KnowledgeServicer:
         while True:
             page = await self._slot_history(scope, subject, attribute, memory_id, as_of, after, count)
             del response.values[:]
-
-            def set_value(target: pb.SlotValue, value: SlotValue, now: int = page.now) -> None:
-                set_memory(target.memory, value.memory, now)
-                target.ended_by = name_of(scope.partition, "conflicts", value.ended_by)
-
-            count = await fill(response.values, page.values, set_value)
+            count = await fill(response.values, page.values, _setting_value(scope.partition, page.now))
             if count == len(page.values):
                 break
         if page.next is not None:
@@ -129,15 +124,7 @@ class KnowledgeServicer:
         while True:
             page = await self._neighbours(partition, memory_id, depth, relations, as_of, after, count)
             del response.neighbors[:]
-
-            def set_near(target: pb.Neighbor, near: Near, now: int = page.now) -> None:
-                set_memory(target.memory, near.memory, now)
-                target.depth = near.depth
-                target.from_memory = name_of(partition, "memories", near.source)
-                target.relation = near.relation
-                target.to_memory = name_of(partition, "memories", near.target)
-
-            count = await fill(response.neighbors, page.neighbours, set_near)
+            count = await fill(response.neighbors, page.neighbours, _setting_neighbor(partition, page.now))
             if count == len(page.neighbours):
                 break
         if page.next is not None:
@@ -153,12 +140,11 @@ class KnowledgeServicer:
         if target in sources:
             violations.add("sources", "has the target among them")
         violations.raise_any()
-        reason, only_validate = request.reason, request.validate_only
-        once = request_of(request)
-        do = self._unite.preview if only_validate else self._unite.merge
-        united = await do(partition, target, sources, reason, once)
+        do, reason = self._unite.preview if request.validate_only else self._unite.merge, request.reason
+        united = await do(partition, target, sources, reason, request_of(request))
         response = pb.MergeEntitiesResponse(moved_memories=united.moved)
-        self._set_memory(response.entity, united, 0)
+        entity = united.entities[0]
+        set_memory(response.entity, entity, self._now(), self._usage_of(partition, entity.id))
         response.conflicts.extend(name_of(partition, "conflicts", conflict) for conflict in united.conflicts)
         response.revision.token = revision_token(partition, united.revision)
         return response
@@ -176,12 +162,8 @@ class KnowledgeServicer:
 
     def _set_settled(self, response: Any, partition: Partition, settled: Settled) -> None:
         set_conflict(response.conflict, settled.shown, partition)
-        set_memories(response.memories, settled.shown.sides, self._now(), self._usage_of)
+        set_memories(response.memories, settled.shown.sides, self._now(), self._usage_of, response.ByteSize())
         response.revision.token = revision_token(partition, settled.revision)
-
-    def _set_memory(self, target: Any, united: United, index: int) -> None:
-        entity = united.entities[index]
-        set_memory(target, entity, self._now(), self._usage_of(entity.scope.partition, entity.id))
 
     @staticmethod
     def _name(request: Any, field: str, collection: Collection) -> tuple[Partition, str]:
@@ -190,3 +172,21 @@ class KnowledgeServicer:
         name = read_name(getattr(request, field), collection, field, violations)
         violations.raise_any()
         return name
+
+
+def _setting_value(partition: Partition, now: int) -> Callable[[pb.SlotValue, SlotValue], None]:
+    def set_value(target: pb.SlotValue, value: SlotValue) -> None:
+        set_memory(target.memory, value.memory, now)
+        target.ended_by = name_of(partition, "conflicts", value.ended_by)
+
+    return set_value
+
+
+def _setting_neighbor(partition: Partition, now: int) -> Callable[[pb.Neighbor, Near], None]:
+    def set_neighbor(target: pb.Neighbor, near: Near) -> None:
+        set_memory(target.memory, near.memory, now)
+        target.depth, target.relation = near.depth, near.relation
+        target.from_memory = name_of(partition, "memories", near.source)
+        target.to_memory = name_of(partition, "memories", near.target)
+
+    return set_neighbor

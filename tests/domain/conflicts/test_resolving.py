@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from memsidecar.domain.conflict import ConflictState, Policy, Resolution
 from memsidecar.domain.conflicts.resolving import Answer, Choice, Dismiss, Keep, Part, Replace, Split
+from memsidecar.domain.decide import remember
+from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft
 from memsidecar.domain.errors import ConflictBlocked, EtagMismatch, InvalidField, NotFound
 from memsidecar.domain.memory import Fact, Memory, Preference, State
@@ -284,3 +287,35 @@ def test_what_comes_back_into_an_open_conflict_is_disputed_again(known: Knowledg
     known.delete(third)
     assert known.state.conflicts[CONFLICT].state is ConflictState.OPEN
     assert known.undelete(third).state is State.DISPUTED
+
+
+def test_what_was_dated_while_it_was_disputed_stays_dated() -> None:
+    known = Knowledge()
+    known.says("Rome")
+    known.says("Oslo", policy=Policy.FLAG)
+    late = known.says("Lima", 10)
+    known.resolve(CONFLICT, Dismiss())
+    assert known.memory(ROME).valid_from == 1_001
+    known.undo(late.conflicts[0])
+    assert known.memory(ROME).state is State.ACTIVE
+    assert known.memory(ROME).valid_from is None
+
+
+def test_a_batch_that_is_decided_at_once_is_undone_in_its_order() -> None:
+    known = Knowledge()
+
+    def batch(decision: Decision) -> list[str]:
+        drafts = [replace(_lives(value), valid_from=at) for value, at in (("Rome", 10), ("Oslo", 20), ("Lima", 30))]
+        outcomes = [remember(decision, draft, (), None) for draft in drafts]
+        return [conflict_id for outcome in outcomes for conflict_id in outcome.conflicts]
+
+    first, second = known.run(batch)
+    assert known.spans() == [
+        ("Rome", 10, 20, "SUPERSEDED"),
+        ("Oslo", 20, 30, "SUPERSEDED"),
+        ("Lima", 30, None, "ACTIVE"),
+    ]
+    assert second in known.refused(lambda: known.undo(first), ConflictBlocked)
+    known.undo(second)
+    known.undo(first)
+    assert known.current() == ["Lima", "Oslo", "Rome"]

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.conflict import Conflict, Policy
 from memsidecar.domain.conflicts.resolving import Dismiss, Keep
+from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.conflicts.wording import explanation, question
 from memsidecar.domain.memory import Fact, Preference
 from tests.domain.conflicts.knowledge import Knowledge
@@ -60,9 +62,6 @@ def test_an_entity_is_called_by_its_name() -> None:
 
 
 def test_an_unlisted_attribute_is_asked_by_its_sentences() -> None:
-    from memsidecar.domain.attributes import Cardinality
-    from memsidecar.domain.conflicts.rules import ConflictRules
-
     known = Knowledge(ConflictRules(Policy.ASK, cardinalities={"wall paint": Cardinality.SINGLE}))
     known.says("blue", 10, "wall paint")
     known.says("green", 20, "wall paint")

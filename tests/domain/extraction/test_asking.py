@@ -13,6 +13,9 @@ WORTH = [
     "I finally finished the thesis that I have been writing for years.",
     "We decided to use PostgreSQL for the billing service.",
     "I work at Acme, can you help me with my taxes?",
+    "Lisa在学校参加了一次拼字比赛，得了第二名。",
+    "Anna moved to Rome with her two dogs.",
+    "Prefers direct answers without lengthy preamble.",
     "我昨晚和老同学聊了很久，聊到了大学的事。",
     "我们决定把会议改到周五。",
 ]
@@ -29,6 +32,8 @@ NOT_WORTH = [
     "Can you explain what my options are?",
     "Write me a poem about my cat.",
     "The sky is blue.",
+    "That sounds great.",
+    "It was nice.",
     "```python\nmy_list = []\nI = 1\n```",
     "你好",
     "谢谢你，太好了。",
