@@ -17,7 +17,7 @@ version=v2.15.0
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/memsidecar/golangci-lint-$version
 if [ ! -x "$tools/golangci-lint" ]; then
   echo "installing golangci-lint $version (minutes, once)"
-  GOBIN=$tools GOFLAGS= go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$version"
+  GOBIN=$tools go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$version"
 fi
 
 go mod tidy -diff

@@ -106,8 +106,6 @@ func (p *played) generationStep(
 		return err
 	case "wait":
 		time.Sleep(seconds(arguments{"wait": value}.float("wait")))
-	case "stop":
-		p.sidecar.stop()
 	case "draining":
 		for event, err := range generation.Events(ctx) {
 			if err != nil {

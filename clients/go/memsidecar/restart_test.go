@@ -33,6 +33,8 @@ func TestAGenerationOutlivesAKilledSidecarAndBringsNothingTwice(t *testing.T) {
 	before := prefer(t, client, "before", "Ana studies the moons of Jupiter")
 	generation, err := client.RecallDuring(ctx,
 		&memsidecarv1.GenerationStart{MinConfidence: proto.Float64(0.05), KnownMemories: []string{before.GetName()}},
+		// A busy machine takes long to start a sidecar.
+		memsidecar.WithResumeTimeout(time.Minute),
 	)
 	if err != nil {
 		t.Fatal(err)

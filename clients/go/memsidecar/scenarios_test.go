@@ -119,8 +119,10 @@ func (p *played) do(ctx context.Context, step step) (map[string]any, error) {
 }
 
 var processActions = map[string]func(*sidecar) error{
-	"kill":  func(s *sidecar) error { s.kill(); return nil },
-	"start": (*sidecar).start,
+	"kill":   func(s *sidecar) error { s.kill(); return nil },
+	"stop":   func(s *sidecar) error { s.stop(); return nil },
+	"exited": func(s *sidecar) error { <-s.exited; return nil },
+	"start":  (*sidecar).start,
 }
 
 func checkError(t *testing.T, where string, step step, err error, saved map[string]string) {

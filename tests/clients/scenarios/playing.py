@@ -49,6 +49,8 @@ async def act(playing: Playing, word: str) -> bool:
             playing.sidecar.kill()
         case "stop":
             playing.sidecar.terminate()
+        case "exited":
+            await asyncio.to_thread(playing.sidecar.wait)
         case "start":
             # In a thread: streams that go on by themselves need the loop meanwhile.
             await asyncio.to_thread(playing.sidecar.start)
