@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 # Tests that wait more than they measure; those that time something have the machine for themselves.
-SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash domain)
+SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash domain server services)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
 export HNSWLIB_NO_NATIVE := 1
