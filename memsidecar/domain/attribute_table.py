@@ -26,8 +26,8 @@ height S .6 = body height, tall, 身高
     ? Is your height {a} or {b}? | 你的身高是{a}还是{b}？
 weight S .6 = body weight, weighs, 体重
     ? Is your weight {a} or {b}? | 你的体重是{a}还是{b}？
-email S .85 = e mail, email address, mail, 邮箱, 电子邮箱, 邮件地址
-    ? Which email address do you use now: {a} or {b}? | 你现在的邮箱是{a}还是{b}？
+email: S .85 = e mail, email address, mail, 邮箱, 电子邮箱, 邮件地址
+    ? Which {of} email address do you use now: {a} or {b}? | 你现在{of}的邮箱是{a}还是{b}？
 phone S .85 = phone number, telephone, mobile, cell, mobile number, 电话, 手机号, 手机号码, 电话号码
     ? Which phone number is yours now: {a} or {b}? | 你现在的电话是{a}还是{b}？
 timezone S .7 = time zone, tz, 时区

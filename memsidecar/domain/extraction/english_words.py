@@ -225,6 +225,6 @@ MINE = {
     "gender": "gender",
     "home city": "lives_in",
     "diet": "diet",
-    "work email": "email",
-    "personal email": "email",
+    "work email": "email:work",
+    "personal email": "email:personal",
 }
