@@ -36,6 +36,8 @@ lives_in S .85 = residence, lives at, live in, lives, living in, home city, home
     address, location, resides in, based in, located in, place of residence, moved to, 住址, 居住地, 住在, 家庭住址,
     所在地, 所在城市, 现居地, 居住城市, 地址, 搬到
     ? Where do you live now: {a} or {b}? | 你现在住在{a}还是{b}？
+dwelling S .6 = kind of home, type of home, housing type, 住房类型
+    ? Do you live in a {a} or in a {b}? | 你住的是{a}还是{b}？
 from M .7 = origin, home town, hometown, comes from, place of origin, grew up in, native of, 籍贯, 老家, 家乡, 来自
     ? Are you from {a} or from {b}? | 你老家在{a}还是{b}？
 employer S .85 = works at, works for, company, work place, workplace, employed by, employed at, organisation,

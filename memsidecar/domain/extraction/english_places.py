@@ -47,6 +47,12 @@ def place(reading: Reading, start: int, head: Head) -> Span | None:
     return span if lower_case and first not in words.NOT_PLACES and len(value.split()) <= 2 else None
 
 
+def residence(reading: Reading, where: Span) -> str:
+    """The attribute of what somebody lives in: a town or a country, or the kind of house, which is no place."""
+    written = reading.text[where.start : where.end]
+    return "dwelling" if written.islower() and written.split()[-1] in words.DWELLINGS else "lives_in"
+
+
 def value_end(reading: Reading, start: int, head: Head, *, commas: bool = True) -> int:
     """Where a value ends that begins at `start`: before the time that the clause names, at the latest."""
     end = cut(reading.text, start, head.end, commas=commas)
@@ -71,6 +77,8 @@ def lives(reading: Reading, head: Head) -> None:
     find_time(reading, head)
     if (where := place(reading, found.end(), head)) is None:
         return
+    attribute = residence(reading, where)
+    kind = "place" if attribute == "lives_in" else ""
     gone = (
         head.used
         or (head.past and head.verb not in ("based", "located", "living"))
@@ -78,7 +86,7 @@ def lives(reading: Reading, head: Head) -> None:
     )
     if gone and not head.negated and past_in(reading):
         # With the time in which it was so it is history, and denies nothing.
-        reading.add("lives_in", where, subject=head.subject, entity_type="place")
+        reading.add(attribute, where, subject=head.subject, entity_type=kind)
         return
     negated = head.negated or gone
     manner = (
@@ -87,9 +95,7 @@ def lives(reading: Reading, head: Head) -> None:
         else head.manner
     )
     timed = not (gone and began(reading))
-    reading.add(
-        "lives_in", where, subject=head.subject, negated=negated, manner=manner, timed=timed, entity_type="place"
-    )
+    reading.add(attribute, where, subject=head.subject, negated=negated, manner=manner, timed=timed, entity_type=kind)
 
 
 def past_in(reading: Reading) -> bool:
@@ -121,7 +127,9 @@ def moved(reading: Reading, head: Head) -> None:
     find_time(reading, head)
     where = place(reading, found.end(), head)
     if where is not None:
-        reading.add("lives_in", where, subject=head.subject, manner=Manner.CHANGED, since=True, entity_type="place")
+        attribute = residence(reading, where)
+        kind = "place" if attribute == "lives_in" else ""
+        reading.add(attribute, where, subject=head.subject, manner=Manner.CHANGED, since=True, entity_type=kind)
 
 
 _FROM_OR_NOT = re.compile(r"\s+from\s+|\s+")

@@ -58,3 +58,18 @@ def test_what_is_somebody_elses_word_is_not_the_users(text: str) -> None:
 def test_a_text_to_be_written_states_nothing_at_all() -> None:
     assert not claims_read("写一篇作文，开头是：我叫小明，我今年十岁，我有三只猫")
     assert not claims_read("Write a story: I have 12 cats now, and my budget is $500.")
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("I live in a small flat.", "dwelling", "small flat"),
+        ("We moved to a house.", "dwelling", "house"),
+        ("We just moved to a small town near Bath.", "lives_in", "small town near Bath"),
+        ("i live in rome", "lives_in", "rome"),
+        ("I live in Apartment City.", "lives_in", "Apartment City"),
+    ],
+)
+def test_the_kind_of_house_is_no_other_town(text: str, attribute: str, value: str) -> None:
+    (claim,) = extract(text)
+    assert (claim.attribute, claim.value) == (attribute, value)
