@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from memsidecar.domain.claims import Claim
 from memsidecar.domain.extraction.experience import experience_claims
 from memsidecar.domain.extraction.extract import extract
+from memsidecar.domain.extraction.guard import plays_a_part
+from memsidecar.domain.extraction.masking import masked
 from memsidecar.domain.extraction.quantities import quantity_claims
 
 EVENT = "event"
+# How a text begins says whether it is to be written, translated or played.
+_BEGINNING = 200
 
 
 def claims_read(text: str) -> Sequence[Claim]:
     """Attributes and preferences first; then quantities and experiences that are not parts of those."""
+    if plays_a_part(masked(text[:_BEGINNING])):
+        return ()
     named = extract(text)
     counted = [claim for claim in quantity_claims(text) if not _is_part(claim, named)]
     # What was done at a time is an event, and may all the same be what somebody says never to have done.
