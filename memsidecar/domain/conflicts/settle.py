@@ -250,6 +250,7 @@ class _Chain:
             evidence=evidence_of(memories),
             before=tuple({**{m.id: before_of(m) for m in before}, **earlier}.values()),
             version=known.version + 1 if known is not None else 1,
+            opened=known is not None and known.opened,
         )
         self.conflicts.append(new)
 

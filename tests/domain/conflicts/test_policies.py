@@ -58,8 +58,8 @@ def test_saying_that_it_changed_settles_what_is_open(known: Knowledge) -> None:
     assert (conflict.state, conflict.winner) == (ConflictState.RESOLVED, lima.memory.id)
     assert set(conflict.losers) == {rome.memory.id, oslo.memory.id}
     assert known.current() == ["Lima"]
-    known.undo(conflict.id)
-    assert known.current() == ["Lima", "Oslo", "Rome"]
+    assert known.undo(conflict.id).state is ConflictState.OPEN
+    assert [known.memory(m.memory.id).state for m in (rome, oslo, lima)] == [State.DISPUTED] * 3
 
 
 def test_the_policy_refuses_and_nothing_is_recorded(known: Knowledge) -> None:

@@ -57,8 +57,8 @@ def test_a_replacement_takes_the_place_of_all(known: Knowledge) -> None:
     assert conflict.losers == (ROME, OSLO)
     assert known.at(15) == ["Rome", "Oslo"][:1]
     undone = known.undo(CONFLICT)
-    assert undone.state is ConflictState.UNDONE
-    assert known.current() == ["Oslo", "Rome"]
+    assert (undone.state, undone.memories) == (ConflictState.OPEN, (ROME, OSLO))
+    assert [known.memory(i).state for i in (ROME, OSLO)] == [State.DISPUTED, State.DISPUTED]
     assert known.memory(conflict.winner).state is State.DELETED
 
 
@@ -222,13 +222,25 @@ def _times(memory: Memory) -> tuple[Any, ...]:
 def test_an_undo_gives_back_what_was_before_to_the_byte(choice: Choice) -> None:
     known = Knowledge()
     known.says("Rome")
-    before = _times(known.memory(ROME))
     known.says("Oslo", policy=Policy.FLAG)
+    before = [replace(known.memory(i), version=0) for i in (ROME, OSLO)]
     known.resolve(CONFLICT, choice)
-    known.undo(CONFLICT)
-    assert _times(known.memory(ROME)) == before
-    assert known.memory(OSLO).state is State.ACTIVE
-    assert known.memory(OSLO).valid_from is None
+    assert known.undo(CONFLICT).state is ConflictState.OPEN
+    assert [replace(known.memory(i), version=0) for i in (ROME, OSLO)] == before
+    known.resolve(CONFLICT, choice)
+    assert known.memory(OSLO).state is not State.DISPUTED
+
+
+def test_what_was_undone_can_be_resolved_again() -> None:
+    known = Knowledge()
+    known.says("Rome", 10)
+    (conflict_id,) = known.says("Oslo", 20).conflicts
+    known.undo(conflict_id)
+    assert known.current() == ["Oslo", "Rome"]
+    known.resolve(conflict_id, Keep(ROME))
+    assert known.current() == ["Rome"]
+    assert known.undo(conflict_id).state is ConflictState.UNDONE
+    assert known.current() == ["Oslo", "Rome"]
 
 
 def test_a_later_conflict_blocks_an_undo() -> None:

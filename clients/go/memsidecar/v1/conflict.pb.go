@@ -32,7 +32,8 @@ const (
 	ConflictState_CONFLICT_STATE_RESOLVED ConflictState = 2
 	// No conflict after all.
 	ConflictState_CONFLICT_STATE_DISMISSED ConflictState = 3
-	// Its resolution was taken back; its memories are as they were before.
+	// Its resolution, which came with it, was taken back; its memories are as they were
+	// before. It can be resolved again. One that was open before is open again.
 	ConflictState_CONFLICT_STATE_UNDONE ConflictState = 4
 )
 

@@ -40,9 +40,11 @@ type KnowledgeServiceClient interface {
 	ListConflicts(ctx context.Context, in *ListConflictsRequest, opts ...grpc.CallOption) (*ListConflictsResponse, error)
 	// GetConflict reads one conflict.
 	GetConflict(ctx context.Context, in *GetConflictRequest, opts ...grpc.CallOption) (*GetConflictResponse, error)
-	// ResolveConflict settles a conflict, or settles a resolved one otherwise.
+	// ResolveConflict settles a conflict that is open or undone, or settles a resolved one
+	// otherwise.
 	ResolveConflict(ctx context.Context, in *ResolveConflictRequest, opts ...grpc.CallOption) (*ResolveConflictResponse, error)
-	// UndoResolution takes a resolution back: its memories are as they were before.
+	// UndoResolution takes a resolution back: its memories are as they were before, and
+	// a conflict that was open is open again.
 	UndoResolution(ctx context.Context, in *UndoResolutionRequest, opts ...grpc.CallOption) (*UndoResolutionResponse, error)
 	// ListSlotHistory is what a slot held, oldest first: every value with its times.
 	ListSlotHistory(ctx context.Context, in *ListSlotHistoryRequest, opts ...grpc.CallOption) (*ListSlotHistoryResponse, error)
@@ -153,9 +155,11 @@ type KnowledgeServiceServer interface {
 	ListConflicts(context.Context, *ListConflictsRequest) (*ListConflictsResponse, error)
 	// GetConflict reads one conflict.
 	GetConflict(context.Context, *GetConflictRequest) (*GetConflictResponse, error)
-	// ResolveConflict settles a conflict, or settles a resolved one otherwise.
+	// ResolveConflict settles a conflict that is open or undone, or settles a resolved one
+	// otherwise.
 	ResolveConflict(context.Context, *ResolveConflictRequest) (*ResolveConflictResponse, error)
-	// UndoResolution takes a resolution back: its memories are as they were before.
+	// UndoResolution takes a resolution back: its memories are as they were before, and
+	// a conflict that was open is open again.
 	UndoResolution(context.Context, *UndoResolutionRequest) (*UndoResolutionResponse, error)
 	// ListSlotHistory is what a slot held, oldest first: every value with its times.
 	ListSlotHistory(context.Context, *ListSlotHistoryRequest) (*ListSlotHistoryResponse, error)

@@ -1261,7 +1261,11 @@ type Provenance struct {
 	Agent     string `protobuf:"bytes,6,opt,name=agent,proto3" json:"agent,omitempty"`
 	Speaker   string `protobuf:"bytes,7,opt,name=speaker,proto3" json:"speaker,omitempty"`
 	// When it was said.
-	Time          *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=time,proto3" json:"time,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=time,proto3" json:"time,omitempty"`
+	// Output only: the code points of the derived memory's text that say it, half-open;
+	// both 0: all of it.
+	SpanStart     int64 `protobuf:"varint,9,opt,name=span_start,json=spanStart,proto3" json:"span_start,omitempty"`
+	SpanEnd       int64 `protobuf:"varint,10,opt,name=span_end,json=spanEnd,proto3" json:"span_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1350,6 +1354,20 @@ func (x *Provenance) GetTime() *timestamppb.Timestamp {
 		return x.Time
 	}
 	return nil
+}
+
+func (x *Provenance) GetSpanStart() int64 {
+	if x != nil {
+		return x.SpanStart
+	}
+	return 0
+}
+
+func (x *Provenance) GetSpanEnd() int64 {
+	if x != nil {
+		return x.SpanEnd
+	}
+	return 0
 }
 
 // Embedding is a vector that the caller computed. The server normalises it to
@@ -1746,7 +1764,7 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\tProcedure\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x1c\n" +
 	"\tstatement\x18\x02 \x01(\tR\tstatement\x12\x14\n" +
-	"\x05steps\x18\x03 \x03(\tR\x05steps\"\x87\x02\n" +
+	"\x05steps\x18\x03 \x03(\tR\x05steps\"\xc1\x02\n" +
 	"\n" +
 	"Provenance\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1a\n" +
@@ -1756,7 +1774,11 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\bdocument\x18\x05 \x01(\tR\bdocument\x12\x14\n" +
 	"\x05agent\x18\x06 \x01(\tR\x05agent\x12\x18\n" +
 	"\aspeaker\x18\a \x01(\tR\aspeaker\x12.\n" +
-	"\x04time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
+	"\x04time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
+	"\n" +
+	"span_start\x18\t \x01(\x03R\tspanStart\x12\x19\n" +
+	"\bspan_end\x18\n" +
+	" \x01(\x03R\aspanEnd\"9\n" +
 	"\tEmbedding\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\x02R\x06values\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\"\xf7\x01\n" +
