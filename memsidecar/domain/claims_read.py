@@ -15,9 +15,10 @@ EVENT = "event"
 def claims_read(text: str) -> Sequence[Claim]:
     """Attributes and preferences first; then quantities and experiences that are not parts of those."""
     named = extract(text)
-    counted = [claim for claim in quantity_claims(text) if not _is_part(claim, named)]
-    # What was done at a time is an event, and may all the same be what somebody says never to have done.
+    # What was done at a time is an event, and may all the same be what somebody says never to have done, or how much
+    # something has come to.
     lasting = [claim for claim in named if claim.attribute != EVENT]
+    counted = [claim for claim in quantity_claims(text) if not _is_part(claim, lasting)]
     done = [claim for claim in experience_claims(text) if not _is_part(claim, lasting)]
     return (*named, *counted, *done)
 

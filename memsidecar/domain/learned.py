@@ -44,7 +44,7 @@ def learn(
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
-            if _is_deed(draft) and not _is_denied(decision, draft, rules):
+            if _is_deed(draft) and not _is_denied(decision, draft):
                 continue  # one of the many things that people do
             if _read_already(decision, draft, episode.id):
                 yield Declined(text_of(draft.body), "it was read out of this text already")
@@ -106,7 +106,7 @@ def _derived(draft: Draft, episode: str) -> Draft:
     return replace(draft, source=replace(draft.source, derived_from=(episode,)))
 
 
-def _is_denied(decision: Decision, draft: Draft, rules: ConflictRules) -> bool:
+def _is_denied(decision: Decision, draft: Draft) -> bool:
     """Whether a memory says that what the draft says was done never was."""
     slot = _slot(decision, draft)
     if slot is None:
@@ -116,7 +116,7 @@ def _is_denied(decision: Decision, draft: Draft, rules: ConflictRules) -> bool:
         if memory is None or memory.state is State.DELETED:
             continue
         theirs = slot_of(memory)
-        if theirs is not None and theirs.negated and opposed(theirs, slot, rarity=rules.rarity) >= OPPOSED:
+        if theirs is not None and theirs.negated and opposed(theirs, slot, rarity=decision.view.rarity) >= OPPOSED:
             return True
     return False
 

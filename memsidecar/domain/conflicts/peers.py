@@ -105,7 +105,7 @@ class Neighbourhood:
     def __init__(
         self, view: PartitionView, memory: Memory, stance: Stance, rules: ConflictRules, changing: bool
     ) -> None:
-        others = list(in_slot(view, memory, stance.slot, changing, rules.rarity))
+        others = list(in_slot(view, memory, stance.slot, changing))
         single = rules.single(stance.slot)
         if single is None:
             learned = learned_single(view, stance.slot.family, others)
@@ -117,7 +117,7 @@ class Neighbourhood:
             theirs = stance_of(view, other)
             if theirs is None:
                 continue
-            rule = rule_between(theirs, stance, self.single, rules.rarity)
+            rule = rule_between(theirs, stance, self.single, view.rarity)
             if (rule := _named(rule, memory)) is not None:
                 self.against.append(Peer(other, theirs, rule))
             elif stance.same_value(theirs) and stance.sign == theirs.sign and stance.agent == theirs.agent:
@@ -135,17 +135,17 @@ class SlotView(Protocol):
 
     def in_slot(self, subject: str, family: str) -> Iterable[str]: ...
 
+    def rarity(self, stem: str, /) -> float: ...
 
-def in_slot(
-    view: SlotView, memory: Memory, slot: Slot, changing: bool = True, rarity: Rarity = alike
-) -> Iterator[Memory]:
+
+def in_slot(view: SlotView, memory: Memory, slot: Slot, changing: bool = True) -> Iterator[Memory]:
     """The other memories of a slot, deleted ones left out."""
     for memory_id in view.in_slot(slot.subject, slot.family):
         other = view.memory(memory_id) if memory_id != memory.id else None
         if other is None or other.state is State.DELETED:
             continue
         theirs = slot_of(other)
-        if theirs is not None and same_slot(theirs, slot, changing, rarity):
+        if theirs is not None and same_slot(theirs, slot, changing, view.rarity):
             yield other
 
 
