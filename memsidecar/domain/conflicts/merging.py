@@ -26,6 +26,11 @@ def said_again(new: Memory, slot: Neighbourhood) -> Memory | None:
     """The memory that says what a new one says, of a time that joins on to its own: nothing that contradicts it lies
     between. None when there is none, or when merging would lose words of it."""
     homes = [m for m in slot.alike if _keeps_text(m, new) and _joins(m, new, slot.against)]
+    if slot.stance.slot.quantity is not None:
+        # A number may come twice by chance: what is surely of the same thing, with another number, goes before.
+        against = (p for p in slot.against if p.memory.state is State.ACTIVE)
+        surest = max((slot.sure(p.stance.slot) for p in against), default=0.0)
+        homes = [m for m in homes if (theirs := slot_of(m)) is not None and slot.sure(theirs) >= surest]
     return min(homes, key=lambda m: (not holds_at(m, start_of(new)), order_of(m)), default=None)
 
 
