@@ -8,8 +8,7 @@ from memsidecar.domain.claims import Claim
 from memsidecar.domain.extraction.experience import experience_claims
 from memsidecar.domain.extraction.extract import extract
 from memsidecar.domain.extraction.quantities import quantity_claims
-
-EVENT = "event"
+from memsidecar.domain.slots import EVENT
 
 
 def claims_read(text: str) -> Sequence[Claim]:

@@ -127,7 +127,6 @@ class Neighbourhood:
             elif stance.same_value(theirs) and stance.sign == theirs.sign and stance.agent == theirs.agent:
                 self.alike.append(other)
 
-
     def sure(self, slot: Slot) -> float:
         """How sure it is that another slot is the same (`slots.same_slot`)."""
         return slots.same_slot(slot, self.stance.slot, changed=self._changing, rarity=self._rarity)
