@@ -10,8 +10,8 @@ from memsidecar.domain.extraction.extract import extract
 from memsidecar.domain.extraction.guard import plays_a_part
 from memsidecar.domain.extraction.masking import masked
 from memsidecar.domain.extraction.quantities import quantity_claims
+from memsidecar.domain.slots import EVENT
 
-EVENT = "event"
 # How a text begins says whether it is to be written, translated or played.
 _BEGINNING = 200
 
@@ -21,9 +21,10 @@ def claims_read(text: str) -> Sequence[Claim]:
     if plays_a_part(masked(text[:_BEGINNING])):
         return ()
     named = extract(text)
-    counted = [claim for claim in quantity_claims(text) if not _is_part(claim, named)]
-    # What was done at a time is an event, and may all the same be what somebody says never to have done.
+    # What was done at a time is an event, and may all the same be what somebody says never to have done, or how much
+    # something has come to.
     lasting = [claim for claim in named if claim.attribute != EVENT]
+    counted = [claim for claim in quantity_claims(text) if not _is_part(claim, lasting)]
     done = [claim for claim in experience_claims(text) if not _is_part(claim, lasting)]
     return (*named, *counted, *done)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from memsidecar.domain.conflict import Policy
 from memsidecar.domain.conflicts.closing import leave
-from memsidecar.domain.conflicts.merging import lost_again, said_again
+from memsidecar.domain.conflicts.merging import echoed, lost_again, said_again
 from memsidecar.domain.conflicts.peers import Neighbourhood
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.conflicts.settle import Challenge, Settled, neighbourhood, settle
@@ -81,6 +81,8 @@ def _remembered(
     new = _drafted(decision, draft, "", digest)
     slot = neighbourhood(decision, new, challenge)
     known = _same(decision, new, slot)
+    if known is None and slot is not None:
+        known = echoed(decision.view, new, slot, draft.manner)
     if known is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     new = replace(new, id=decision.new_id())

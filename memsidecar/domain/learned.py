@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.attributes import ATTRIBUTES, Attribute, Cardinality, attribute_of
+from memsidecar.domain.conflicts.opening import open_conflicts_of
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
@@ -23,6 +24,8 @@ from memsidecar.domain.text import display_name, entity_key, normalise
 _USER = ("", "user")
 # Longer texts are not digested a second time: the writer waits for it.
 _COMPARED = 4_000
+MOST = 8
+"""Deeds that are stored for one denial, those that contradict it most first; more tell nothing new."""
 _HOLDING = (State.ACTIVE, State.DISPUTED)
 
 
@@ -44,7 +47,7 @@ def learn(
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
-            if _is_deed(draft) and not _is_denied(decision, draft, rules):
+            if _is_deed(draft) and not _is_denied(decision, draft):
                 continue  # one of the many things that people do
             if _read_already(decision, draft, episode.id):
                 yield Declined(text_of(draft.body), "it was read out of this text already")
@@ -106,8 +109,8 @@ def _derived(draft: Draft, episode: str) -> Draft:
     return replace(draft, source=replace(draft.source, derived_from=(episode,)))
 
 
-def _is_denied(decision: Decision, draft: Draft, rules: ConflictRules) -> bool:
-    """Whether a memory says that what the draft says was done never was."""
+def _is_denied(decision: Decision, draft: Draft) -> bool:
+    """Whether a memory says that what the draft says was done never was, and not so many contradict it already."""
     slot = _slot(decision, draft)
     if slot is None:
         return False
@@ -116,9 +119,27 @@ def _is_denied(decision: Decision, draft: Draft, rules: ConflictRules) -> bool:
         if memory is None or memory.state is State.DELETED:
             continue
         theirs = slot_of(memory)
-        if theirs is not None and theirs.negated and opposed(theirs, slot, rarity=rules.rarity) >= OPPOSED:
+        if theirs is None or not theirs.negated or _contradictions(decision, memory_id) >= MOST:
+            continue
+        if opposed(theirs, slot, rarity=decision.view.rarity) >= OPPOSED:
             return True
     return False
+
+
+def _contradictions(decision: Decision, memory_id: str) -> int:
+    return sum(len(conflict.memories) - 1 for conflict in open_conflicts_of(decision.view, memory_id))
+
+
+def strongest_first(decision: Decision, claims: Sequence[ClaimFound]) -> list[ClaimFound]:
+    """The claims with those that say what was done last, in the order in which they contradict what is denied."""
+    never = [slot for c in claims if denies(c.draft) and (slot := _slot(decision, c.draft)) is not None]
+
+    def sure(claim: ClaimFound) -> float:
+        slot = _slot(decision, claim.draft)
+        return 0.0 if slot is None else max((opposed(n, slot, rarity=decision.view.rarity) for n in never), default=0.0)
+
+    deeds = [claim for claim in claims if _is_deed(claim.draft)]
+    return [c for c in claims if not _is_deed(c.draft)] + sorted(deeds, key=sure, reverse=True)
 
 
 def _slot(decision: Decision, draft: Draft) -> Slot | None:

@@ -20,6 +20,7 @@ from memsidecar.domain.text import entity_key, normalise
 
 QUANTITY = "quantity:"
 EXPERIENCE = "experience"
+EVENT = "event"
 PREFERENCE = "preference"
 
 SAME = 0.45
@@ -80,8 +81,10 @@ def _fact_slot(subject: str, predicate: str, text: str, value: str, statement: s
     known = attribute_slot(predicate) if not is_goal(predicate) else None
     # A name of the table with a number of things is no such attribute: "plans: 5". One with qualifiers has them in
     # words of the text, which quantities compare by what they mean.
+    # Whatever numbers an event has, another event does not change them.
     quantity = None
-    if known is None or known[0].qualified or known[0].cardinality is Cardinality.MULTI:
+    listed = known is not None and not known[0].qualified and known[0].cardinality is not Cardinality.MULTI
+    if not listed and (known is None or known[0].key != EVENT):
         words = f"{known[1]} {known[0].key}" if known is not None and ":" in predicate else predicate
         quantity = quantity_of(words, text, statement)
     if quantity is not None:

@@ -65,6 +65,10 @@ class PartitionView(Protocol):
         """All memories whose slot has that subject (an entity id, empty for the user) and family, of every state."""
         ...
 
+    def rarity(self, stem: str, /) -> float:
+        """How much a stem tells among the texts of the partition (`slot_words.Rarity`)."""
+        ...
+
     def conflict(self, conflict_id: str) -> Conflict | None:
         """The newest version."""
         ...
@@ -208,6 +212,9 @@ class Overlay:
             if slot is not None and (slot.subject, slot.family) == (subject, family):
                 found.append(memory_id)
         return found
+
+    def rarity(self, stem: str, /) -> float:
+        return self._under.rarity(stem)
 
     def conflict(self, conflict_id: str) -> Conflict | None:
         return self._conflicts.get(conflict_id) or self._under.conflict(conflict_id)

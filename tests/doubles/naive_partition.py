@@ -8,10 +8,12 @@ from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Event, Vectors
 from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import apply
-from memsidecar.domain.indexed_text import embedded_text
+from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.slot_words import rarity_among
 from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import entity_key
+from memsidecar.domain.tokens import tokens
 from memsidecar.domain.view import names, oldest
 
 
@@ -86,6 +88,10 @@ class NaivePartition:
     def in_slot(self, subject: str, family: str) -> list[str]:
         slots = ((m.id, slot_of(m)) for m in self.memories.values())
         return [i for i, slot in slots if slot is not None and (slot.subject, slot.family) == (subject, family)]
+
+    def rarity(self, stem: str, /) -> float:
+        texts = [set(tokens(indexed_text(m.body))) for m in self.memories.values()]
+        return rarity_among(len(texts), lambda each: sum(each in text for text in texts))(stem)
 
     def conflict(self, conflict_id: str) -> Conflict | None:
         return self.conflicts.get(conflict_id)

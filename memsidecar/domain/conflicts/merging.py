@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflicts.chain import (
     end_of,
     holds_at,
@@ -14,16 +15,42 @@ from memsidecar.domain.conflicts.chain import (
     said_of,
     start_of,
 )
-from memsidecar.domain.conflicts.peers import Neighbourhood, Peer
+from memsidecar.domain.conflicts.peers import Neighbourhood, Peer, in_slot
 from memsidecar.domain.memory import Memory, State, text_of
+from memsidecar.domain.slots import same_value, slot_of
 from memsidecar.domain.text import normalise
+from memsidecar.domain.view import PartitionView
 
 
 def said_again(new: Memory, slot: Neighbourhood) -> Memory | None:
     """The memory that says what a new one says, of a time that joins on to its own: nothing that contradicts it lies
     between. None when there is none, or when merging would lose words of it."""
     homes = [m for m in slot.alike if _keeps_text(m, new) and _joins(m, new, slot.against)]
+    if slot.stance.slot.quantity is not None:
+        # A number may come twice by chance: what is surely of the same thing, with another number, goes before.
+        against = (p for p in slot.against if p.memory.state is State.ACTIVE)
+        surest = max((slot.sure(p.stance.slot) for p in against), default=0.0)
+        homes = [m for m in homes if (theirs := slot_of(m)) is not None and slot.sure(theirs) >= surest]
     return min(homes, key=lambda m: (not holds_at(m, start_of(new)), order_of(m)), default=None)
+
+
+def echoed(view: PartitionView, new: Memory, slot: Neighbourhood, manner: Manner) -> Memory | None:
+    """The quantity that a text tells again after another one took its place, the newest of several: without a word that
+    it is so once more, or with the value that it had before in the same words, it is the old news. None for what a
+    caller states by himself."""
+    own = slot.stance.slot
+    if own.quantity is None or not any(source.derived_from for source in new.provenance):
+        return None
+    found = []
+    for other in in_slot(view, new, own):
+        theirs = slot_of(other)
+        if theirs is None or theirs.quantity is None or other.state is not State.SUPERSEDED:
+            continue
+        before = theirs.quantity.before
+        again = before is not None and before == own.quantity.before
+        if same_value(theirs, own) and other.scope.agent == new.scope.agent and (manner is Manner.STATED or again):
+            found.append(other)
+    return max(found, key=order_of, default=None)
 
 
 def lost_again(new: Memory, slot: Neighbourhood) -> Memory | None:

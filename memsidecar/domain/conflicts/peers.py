@@ -13,6 +13,7 @@ from memsidecar.domain.conflicts.chain import never_true
 from memsidecar.domain.conflicts.hints import learned_single
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
+from memsidecar.domain.reading import sources_of
 from memsidecar.domain.slot_words import Rarity, alike
 from memsidecar.domain.slots import EXPERIENCE, OPPOSED, Slot, opposed, slot_of, value_key
 from memsidecar.domain.text import normalise
@@ -105,23 +106,35 @@ class Neighbourhood:
     def __init__(
         self, view: PartitionView, memory: Memory, stance: Stance, rules: ConflictRules, changing: bool
     ) -> None:
-        others = list(in_slot(view, memory, stance.slot, changing, rules.rarity))
+        others = list(in_slot(view, memory, stance.slot, changing))
         single = rules.single(stance.slot)
         if single is None:
             learned = learned_single(view, stance.slot.family, others)
             single = changing if learned is None else learned
         self.stance, self.single = stance, single
+        self._changing, self._rarity = changing, view.rarity
         self.against: list[Peer] = []
         self.alike: list[Memory] = []
         for other in others:
             theirs = stance_of(view, other)
             if theirs is None:
                 continue
-            rule = rule_between(theirs, stance, self.single, rules.rarity)
+            rule = rule_between(theirs, stance, self.single, view.rarity)
+            if rule is Rule.VALUE and stance.slot.quantity is not None and _of_one_text(other, memory):
+                continue  # "3 of the 5": a text may tell several amounts of one thing
             if (rule := _named(rule, memory)) is not None:
                 self.against.append(Peer(other, theirs, rule))
             elif stance.same_value(theirs) and stance.sign == theirs.sign and stance.agent == theirs.agent:
                 self.alike.append(other)
+
+    def sure(self, slot: Slot) -> float:
+        """How sure it is that another slot is the same (`slots.same_slot`)."""
+        return slots.same_slot(slot, self.stance.slot, changed=self._changing, rarity=self._rarity)
+
+
+def _of_one_text(one: Memory, other: Memory) -> bool:
+    """Whether both were read from the same text."""
+    return not set(sources_of(one)).isdisjoint(sources_of(other))
 
 
 def _named(rule: Rule | None, memory: Memory) -> Rule | None:
@@ -135,17 +148,17 @@ class SlotView(Protocol):
 
     def in_slot(self, subject: str, family: str) -> Iterable[str]: ...
 
+    def rarity(self, stem: str, /) -> float: ...
 
-def in_slot(
-    view: SlotView, memory: Memory, slot: Slot, changing: bool = True, rarity: Rarity = alike
-) -> Iterator[Memory]:
+
+def in_slot(view: SlotView, memory: Memory, slot: Slot, changing: bool = True) -> Iterator[Memory]:
     """The other memories of a slot, deleted ones left out."""
     for memory_id in view.in_slot(slot.subject, slot.family):
         other = view.memory(memory_id) if memory_id != memory.id else None
         if other is None or other.state is State.DELETED:
             continue
         theirs = slot_of(other)
-        if theirs is not None and same_slot(theirs, slot, changing, rarity):
+        if theirs is not None and same_slot(theirs, slot, changing, view.rarity):
             yield other
 
 

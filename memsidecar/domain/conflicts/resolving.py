@@ -202,7 +202,7 @@ class _Settling:
         stances = stance_of(self.decision.view, one), stance_of(self.decision.view, other)
         if stances[0] is None or stances[1] is None:
             return True
-        return rule_between(stances[0], stances[1], single=True) is not None
+        return rule_between(stances[0], stances[1], single=True, rarity=self.decision.view.rarity) is not None
 
     def _beat(self, losers: Sequence[Memory], winner: Memory, correction: bool) -> None:
         now, start = self.decision.now, start_of(winner)

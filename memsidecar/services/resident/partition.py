@@ -17,6 +17,7 @@ from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.keyword import KeywordIndex
 from memsidecar.domain.memory import Entity, Episode, Kind, Memory, State
 from memsidecar.domain.scope import Partition
+from memsidecar.domain.slot_words import rarity_among
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.view import oldest
@@ -152,6 +153,9 @@ class Resident:
 
     def in_slot(self, subject: str, family: str) -> list[str]:
         return [self.records.get(row).id for row in self.lookup.in_slot(subject, family)]
+
+    def rarity(self, stem: str, /) -> float:
+        return rarity_among(self.keywords.documents, self.keywords.having)(stem)
 
     def conflict(self, conflict_id: str) -> Conflict | None:
         return self.conflicts.get(conflict_id)
