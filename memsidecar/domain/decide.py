@@ -85,7 +85,7 @@ def _remembered(
         return merge_draft(decision, known, new, draft, vectors, challenge)
     new = replace(new, id=decision.new_id())
     settled = settle(decision, new, challenge, slot)
-    if slot is not None and (known := lost_again(settled.memory, slot)) is not None:
+    if slot is not None and (known := lost_again(decision.view, settled.memory)) is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     settled = replace(settled, memory=_record_new(decision, draft, settled, found, vectors))
     return Outcome(
