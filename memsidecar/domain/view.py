@@ -137,6 +137,7 @@ class Overlay:
         # Who may be in a slot, and in which conflicts a memory may take part.
         self._slots: dict[tuple[str, str], dict[str, None]] = {}
         self._called: dict[str, dict[str, None]] = {}
+        self._readings: dict[str, dict[str, None]] = {}
         self._parts: dict[str, dict[str, None]] = {}
 
     def add(self, event: Event) -> None:
@@ -168,6 +169,8 @@ class Overlay:
         self._memories[memory.id] = memory
         if (slot := slot_of(memory)) is not None:
             self._slots.setdefault((slot.subject, slot.family), {})[memory.id] = None
+        for source in sources_of(memory):
+            self._readings.setdefault(source, {})[memory.id] = None
         if memory.digest:
             self._digests.setdefault(memory.digest, {})[memory.id] = None
         if isinstance(memory.body, Entity):
@@ -246,8 +249,8 @@ class Overlay:
 
     def read_from(self, memory_id: str) -> Iterable[str]:
         found = [i for i in self._under.read_from(memory_id) if i not in self._memories]
-        found += [i for i, m in self._memories.items() if m is not None and memory_id in sources_of(m)]
-        return found
+        own = ((i, self._memories.get(i)) for i in self._readings.get(memory_id, ()))
+        return [*found, *(i for i, m in own if m is not None and memory_id in sources_of(m))]
 
     def conflict(self, conflict_id: str) -> Conflict | None:
         return self._conflicts.get(conflict_id) or self._under.conflict(conflict_id)
