@@ -30,14 +30,6 @@ def thing(number: int) -> Body:
     return Fact(f"owns a {word(number)}", predicate="owns", object_text=word(number))
 
 
-def gadget(number: int) -> Body:
-    return Fact(f"the gadget is a {word(number)}", predicate="gadget", object_text=word(number))
-
-
-def food(number: int) -> Body:
-    return Preference(f"likes {word(number)}", "food", word(number), 1.0)
-
-
 def favourite(number: int) -> Body:
     return Preference(f"the favourite {word(number)} is the blue one", f"favourite:{word(number)}", "blue", 1.0)
 
@@ -72,7 +64,7 @@ async def remembered(stack: Stack, bodies: list[Body]) -> None:
         await stack.remembering(ANN, drafts, Wait.DURABLE, Request("", b"d"))
 
 
-@pytest.mark.parametrize("body", [home, thing, gadget, food, favourite, never])
+@pytest.mark.parametrize("body", [home, thing, favourite, never])
 async def test_a_write_into_a_slot_of_two_thousand_values_does_not_hold_the_loop(
     stack: Stack, body: Callable[[int], Body]
 ) -> None:
