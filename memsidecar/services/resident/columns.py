@@ -181,11 +181,13 @@ class Columns:
 
     def fitting(self, rows: NDArray[np.uint32], sought: Sought) -> NDArray[np.uint32]:
         """Those of the rows of one slot's family that are sought."""
+        if not len(rows):
+            return rows
         a: Mapping[str, NDArray[Any]] = self._arrays
         fits = np.ones(len(rows), dtype=np.bool_)
         if sought.values is not None:
             values = a["value"][rows]
-            fits &= np.isin(values, np.fromiter(sought.values, dtype=np.int64, count=len(sought.values)))
+            fits &= np.logical_or.reduce([values == value for value in sought.values])
         if sought.words:
             fits &= (a["words"][rows] & np.int64(sought.words)) != 0
         if sought.negated is not None:
