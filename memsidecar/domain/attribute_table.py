@@ -26,8 +26,8 @@ height S .6 = body height, tall, 身高
     ? Is your height {a} or {b}? | 你的身高是{a}还是{b}？
 weight S .6 = body weight, weighs, 体重
     ? Is your weight {a} or {b}? | 你的体重是{a}还是{b}？
-email S .85 = e mail, email address, mail, 邮箱, 电子邮箱, 邮件地址
-    ? Which email address do you use now: {a} or {b}? | 你现在的邮箱是{a}还是{b}？
+email: S .85 = e mail, email address, mail, 邮箱, 电子邮箱, 邮件地址
+    ? Which {of} email address do you use now: {a} or {b}? | 你现在{of}的邮箱是{a}还是{b}？
 phone S .85 = phone number, telephone, mobile, cell, mobile number, 电话, 手机号, 手机号码, 电话号码
     ? Which phone number is yours now: {a} or {b}? | 你现在的电话是{a}还是{b}？
 timezone S .7 = time zone, tz, 时区
@@ -36,6 +36,8 @@ lives_in S .85 = residence, lives at, live in, lives, living in, home city, home
     address, location, resides in, based in, located in, place of residence, moved to, 住址, 居住地, 住在, 家庭住址,
     所在地, 所在城市, 现居地, 居住城市, 地址, 搬到
     ? Where do you live now: {a} or {b}? | 你现在住在{a}还是{b}？
+dwelling S .6 = kind of home, type of home, housing type, 住房类型
+    ? Do you live in a {a} or in a {b}? | 你住的是{a}还是{b}？
 from M .7 = origin, home town, hometown, comes from, place of origin, grew up in, native of, 籍贯, 老家, 家乡, 来自
     ? Are you from {a} or from {b}? | 你老家在{a}还是{b}？
 employer S .85 = works at, works for, company, work place, workplace, employed by, employed at, organisation,

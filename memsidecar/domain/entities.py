@@ -178,7 +178,7 @@ def unmerge(decision: Decision, source_id: str, reason: str = "") -> Merged:
     target, and so does what was changed since to name it.
 
     Raises NotFound, InvalidField (the entity is in no other one), ConflictBlocked (a contradiction that came of the
-    merge has been resolved: undo that first).
+    merge has been resolved, or the target is merged into another one since: undo that first).
     """
     return finished(unmerging(decision, source_id, reason))
 
@@ -191,6 +191,9 @@ def unmerging(decision: Decision, source_id: str, reason: str = "") -> Steps[Mer
     if record is None:
         raise InvalidField("source", f"{decision.name(source_id)} is not merged into another entity")
     actor, target_id = decision.request.actor, record.winner
+    if (outer := _merge_of(decision, target_id)) is not None:
+        # What named the source names neither of the two now.
+        raise ConflictBlocked(resource_name(decision.partition, "conflicts", outer.id))
     _check_settled(decision, record)
     times = {b.memory_id: b.updated_at for b in record.before}
     moved = 0

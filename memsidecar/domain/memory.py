@@ -135,7 +135,10 @@ def text_of(body: Body) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """One source of a memory. `derived_from` are memory ids of the same partition; `time` is when it was said."""
+    """One source of a memory. `derived_from` are memory ids of the same partition; `time` is when it was said.
+
+    `start` to `end` (half-open) are the code points of the source's text that say it; both 0: all of it.
+    """
 
     session: str = ""
     messages: tuple[str, ...] = ()
@@ -145,6 +148,8 @@ class Provenance:
     agent: str = ""
     speaker: str = ""
     time: int | None = None
+    start: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -52,7 +52,13 @@ def structured(claim: Claim, saying: Saying, valid_from: int | None, valid_to: i
         agent=draft.agent,
         session=draft.session,
         source=replace(
-            source, derived_from=(), extractor=saying.extractor, speaker=source.speaker or speaker, time=saying.time
+            source,
+            derived_from=(),
+            extractor=saying.extractor,
+            speaker=source.speaker or speaker,
+            time=saying.time,
+            start=claim.span.start,
+            end=claim.span.end,
         ),
         valid_from=valid_from,
         valid_to=valid_to,

@@ -74,7 +74,7 @@ def test_a_move_is_known_at_every_time_and_survives_a_kill(launch: Launch, engin
         assert facts == [rome.name]
         before = client.get_conflict(name)
         assert "Rome" in before.conflict.explanation
-        assert [evidence.quote for evidence in before.conflict.evidence] == ["I live in Rome.", "I moved to Oslo."]
+        assert [evidence.quote for evidence in before.conflict.evidence] == ["I live in Rome", "I moved to Oslo"]
     sidecar.kill()
     sidecar.start()
     with Memsidecar(sidecar.target, user="ann") as client:

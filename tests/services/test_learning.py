@@ -276,3 +276,15 @@ async def test_deleting_the_text_leaves_its_facts_with_their_source_named(learni
     assert isinstance(outcome, Outcome)
     await learning.memories.delete(ANN.partition, outcome.memory.id, "", True, "", Request())
     assert await learning.texts(ANN) == ["I live in Oslo"]
+
+
+async def test_what_is_read_says_which_words_of_the_episode_state_it(learning: Stack) -> None:
+    text = "晚上好 🙂！我住在成都。 And I work at Acme."
+    memories = learned(await told(learning, say(text)))
+    assert memories
+    for memory in memories:
+        (source,) = memory.provenance
+        (episode,) = source.derived_from
+        said = (await learning.memories.get(ANN.partition, episode)).text
+        assert said[source.start : source.end].strip()
+        assert said[source.start : source.end] in memory.text or memory.text in said[source.start : source.end]

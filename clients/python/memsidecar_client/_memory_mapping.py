@@ -214,6 +214,7 @@ def _provenance_from_proto(message: memory_pb2.Provenance) -> Provenance:
         agent=message.agent,
         speaker=message.speaker,
         time=_time(message, "time"),
+        span=(message.span_start, message.span_end) if message.span_end else None,
     )
 
 

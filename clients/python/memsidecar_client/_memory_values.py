@@ -111,7 +111,10 @@ _KINDS: Mapping[type, MemoryKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """One source of a memory. `session` is an id, `messages` are the caller's ids; `time` is when it was said."""
+    """One source of a memory. `session` is an id, `messages` are the caller's ids; `time` is when it was said.
+
+    The server sets `span`: the code points (half-open) of the text of `derived_memories` that say it; None: all of it.
+    """
 
     session: str = ""
     messages: tuple[str, ...] = ()
@@ -121,6 +124,7 @@ class Provenance:
     agent: str = ""
     speaker: str = ""
     time: datetime | None = None
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,4 +173,6 @@ def _provenance(message: event_pb2.Provenance) -> Provenance:
         message.agent,
         message.speaker,
         message.time if message.HasField("time") else None,
+        message.start,
+        message.end,
     )

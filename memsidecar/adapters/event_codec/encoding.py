@@ -187,6 +187,10 @@ def _provenance(source: Provenance) -> Fields:
         fields["speaker"] = source.speaker
     if source.time is not None:
         fields["time"] = source.time
+    if source.start:
+        fields["start"] = source.start
+    if source.end:
+        fields["end"] = source.end
     return fields
 
 

@@ -58,11 +58,11 @@ def open_conflicts_of(view: PartitionView, memory_id: str) -> list[Conflict]:
 
 def evidence_of(memories: Iterable[Memory]) -> tuple[Evidence, ...]:
     """What supports each memory: what it was read from, or it itself when it was written as it is."""
-    return tuple(
-        Evidence(memory.id, source)
-        for memory in memories
-        for source in dict.fromkeys(i for p in memory.provenance for i in p.derived_from) or (memory.id,)
-    )
+    found: dict[Evidence, None] = {}
+    for memory in memories:
+        read_from = [Evidence(memory.id, i, p.start, p.end) for p in memory.provenance for i in p.derived_from]
+        found.update(dict.fromkeys(read_from or [Evidence(memory.id, memory.id)]))
+    return tuple(found)
 
 
 def severity_of(memories: Iterable[Memory]) -> float:

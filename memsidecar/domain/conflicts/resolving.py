@@ -133,8 +133,9 @@ class _Settling:
         self._beat(losers, winner, correction)
         kept = self.taken.memories[memory_id]
         if losers:
+            # What never was so gives its time to the winner, which loses none of its own.
             starts = [start_of(m) for m in losers] if correction else []
-            kept = replace(dated(kept), valid_from=min(starts, default=start_of(kept)))
+            kept = replace(dated(kept), valid_from=min([start_of(kept), *starts]))
         self._change(kept, Change.RESTORED)
         self.winner, self.losers = memory_id, tuple(m.id for m in losers)
 

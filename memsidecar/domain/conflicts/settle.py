@@ -76,7 +76,7 @@ class Settled:
 def neighbourhood(decision: Decision, memory: Memory, challenge: Challenge) -> Neighbourhood | None:
     """The memories of its slot; None for what has none."""
     stance = stance_of(decision.view, memory)
-    changing = challenge.manner is not Manner.STATED
+    changing = challenge.manner in (Manner.CHANGED, Manner.CORRECTED)
     return Neighbourhood(decision.view, memory, stance, challenge.rules, changing) if stance is not None else None
 
 

@@ -937,6 +937,8 @@ class Provenance(google.protobuf.message.Message):
     AGENT_FIELD_NUMBER: builtins.int
     SPEAKER_FIELD_NUMBER: builtins.int
     TIME_FIELD_NUMBER: builtins.int
+    START_FIELD_NUMBER: builtins.int
+    END_FIELD_NUMBER: builtins.int
     session: builtins.str
     """The session that it was said in."""
     extractor: builtins.str
@@ -949,6 +951,10 @@ class Provenance(google.protobuf.message.Message):
     """Who said it."""
     time: builtins.int
     """When it was said."""
+    start: builtins.int
+    """Code points of the source's text that say it, half-open; both 0: all of it."""
+    end: builtins.int
+    """Code points of the source's text that say it, half-open; both 0: all of it."""
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Message ids of that session."""
@@ -968,9 +974,11 @@ class Provenance(google.protobuf.message.Message):
         agent: builtins.str = ...,
         speaker: builtins.str = ...,
         time: builtins.int | None = ...,
+        start: builtins.int = ...,
+        end: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_time", b"_time", "time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_time", b"_time", "agent", b"agent", "derived_from", b"derived_from", "document", b"document", "extractor", b"extractor", "messages", b"messages", "session", b"session", "speaker", b"speaker", "time", b"time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_time", b"_time", "agent", b"agent", "derived_from", b"derived_from", "document", b"document", "end", b"end", "extractor", b"extractor", "messages", b"messages", "session", b"session", "speaker", b"speaker", "start", b"start", "time", b"time"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_time", b"_time"]) -> typing.Literal["time"] | None: ...
 
 global___Provenance = Provenance

@@ -166,3 +166,5 @@ def _set_provenance(target: pb.Provenance, source: Provenance, partition: Partit
         target.derived_memories.extend(names_of(partition, source.derived_from))
     if source.time is not None:
         set_time(target.time, source.time)
+    if source.end:
+        target.span_start, target.span_end = source.start, source.end

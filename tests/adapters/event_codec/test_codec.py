@@ -79,6 +79,8 @@ sources = any_of(
     agent=text,
     speaker=text,
     time=some_time,
+    start=st.integers(0, 2**20),
+    end=st.integers(0, 2**20),
 )
 memories = any_of(
     Memory,

@@ -152,3 +152,14 @@ def test_what_has_lost_is_one_memory_however_often_it_is_said(known: Knowledge) 
     assert len(known.state.memories) == 2
     assert lost.action is Action.DUPLICATE
     assert known.at(25) == ["Rome"]
+
+
+def test_what_is_so_besides_ends_nothing(known: Knowledge) -> None:
+    known.says("Acme", 10, "employer")
+    more = known.says("Globex", 20, "employer", manner=Manner.ADDED)
+    assert known.memory(more).state is State.ACTIVE
+    assert known.current() == ["Acme", "Globex"]
+    (conflict,) = known.conflicts()
+    assert (conflict.state, conflict.resolution) == (ConflictState.RESOLVED, Resolution.KEPT_BOTH)
+    known.says("Initech", 30, "employer", manner=Manner.CHANGED)
+    assert known.current() == ["Initech"]

@@ -591,6 +591,8 @@ class Provenance(google.protobuf.message.Message):
     AGENT_FIELD_NUMBER: builtins.int
     SPEAKER_FIELD_NUMBER: builtins.int
     TIME_FIELD_NUMBER: builtins.int
+    SPAN_START_FIELD_NUMBER: builtins.int
+    SPAN_END_FIELD_NUMBER: builtins.int
     session: builtins.str
     """Session id."""
     extractor: builtins.str
@@ -598,6 +600,11 @@ class Provenance(google.protobuf.message.Message):
     document: builtins.str
     agent: builtins.str
     speaker: builtins.str
+    span_start: builtins.int
+    """Output only: the code points of the derived memory's text that say it, half-open;
+    both 0: all of it.
+    """
+    span_end: builtins.int
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Message ids, as the caller knows them."""
@@ -621,9 +628,11 @@ class Provenance(google.protobuf.message.Message):
         agent: builtins.str = ...,
         speaker: builtins.str = ...,
         time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        span_start: builtins.int = ...,
+        span_end: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["agent", b"agent", "derived_memories", b"derived_memories", "document", b"document", "extractor", b"extractor", "messages", b"messages", "session", b"session", "speaker", b"speaker", "time", b"time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["agent", b"agent", "derived_memories", b"derived_memories", "document", b"document", "extractor", b"extractor", "messages", b"messages", "session", b"session", "span_end", b"span_end", "span_start", b"span_start", "speaker", b"speaker", "time", b"time"]) -> None: ...
 
 global___Provenance = Provenance
 
