@@ -82,12 +82,12 @@ def _remembered(
     slot = neighbourhood(decision, new, challenge)
     known = _same(decision, new, slot)
     if known is None and slot is not None:
-        known = echoed(decision.view, new, slot, draft.manner)
+        known = echoed(new, slot, draft.manner)
     if known is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     new = replace(new, id=decision.new_id())
     settled = settle(decision, new, challenge, slot)
-    if slot is not None and (known := lost_again(settled.memory, slot)) is not None:
+    if slot is not None and (known := lost_again(decision.view, settled.memory)) is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     settled = replace(settled, memory=_record_new(decision, draft, settled, found, vectors))
     return Outcome(

@@ -17,6 +17,7 @@ from memsidecar.domain.identity import digest_of
 from memsidecar.domain.memory import Entity, Episode, Fact, Memory, Preference, State, text_of
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
+from memsidecar.domain.slot_places import Sought, words_of
 from memsidecar.domain.slots import EXPERIENCE, OPPOSED, SAME, Slot, opposed, same_slot, slot_of
 from memsidecar.domain.structuring import PERSON, RULES, is_description, relation_in
 from memsidecar.domain.text import display_name, entity_key, normalise
@@ -114,7 +115,7 @@ def _is_denied(decision: Decision, draft: Draft) -> bool:
     slot = _slot(decision, draft)
     if slot is None:
         return False
-    for memory_id in decision.view.in_slot(slot.subject, slot.family):
+    for memory_id in decision.view.in_slot(slot.subject, slot.family, Sought(words=words_of(slot), negated=True)):
         memory = decision.view.memory(memory_id)
         if memory is None or memory.state is State.DELETED:
             continue
@@ -171,7 +172,7 @@ def _addressed(decision: Decision, draft: Draft) -> Draft:
 def _holders(decision: Decision, attribute: Attribute) -> list[str]:
     """The entities that the user's facts of that attribute lead to now."""
     found: dict[str, None] = {}
-    for memory_id in decision.view.in_slot("", attribute.key):
+    for memory_id in decision.view.in_slot("", attribute.key, Sought(superseded=False)):
         memory = decision.view.memory(memory_id)
         if memory is None or memory.state not in _HOLDING or memory.valid_to is not None:
             continue
@@ -217,7 +218,7 @@ def _read_already(decision: Decision, draft: Draft, episode: str) -> bool:
     slot = _slot(decision, draft) if reader not in ("", RULES) else None
     if slot is None:
         return False
-    for memory_id in decision.view.in_slot(slot.subject, slot.family):
+    for memory_id in decision.view.read_from(episode):
         memory = decision.view.memory(memory_id)
         theirs = slot_of(memory) if memory is not None else None
         if memory is None or theirs is None or same_slot(theirs, slot) < SAME:

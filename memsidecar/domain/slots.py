@@ -33,7 +33,7 @@ BEARS = 0.5
 # Characters that are read of what a fact holds; a statement of the rules is shorter.
 _READ = 600
 _NOTHING: frozenset[str] = frozenset()
-_ARTICLE = re.compile(r"(?:an?|the) (?=\S)")
+_ARTICLE = re.compile(r"^(?:an?|the) (?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,14 @@ def slot_of(memory: Memory) -> Slot | None:
 
 def _of_fact(fact: Fact) -> Slot:
     text, statement = fact.object_text[:_READ], fact.statement[:_READ]
-    value = normalise(text or fact.object_entity or fact.object_value[:_READ])
-    return _fact_slot(fact.subject, fact.predicate[:_READ], text, value, statement, fact.negated)
+    said = text or fact.object_entity or fact.object_value[:_READ]
+    return _fact_slot(fact.subject, fact.predicate[:_READ], text, said, statement, fact.negated)
 
 
 # Reading a quantity or a deed takes some 0.2 ms, and every other memory of a slot is read when a new one comes.
 @lru_cache(maxsize=4_096)
-def _fact_slot(subject: str, predicate: str, text: str, value: str, statement: str, negated: bool) -> Slot:
+def _fact_slot(subject: str, predicate: str, text: str, said: str, statement: str, negated: bool) -> Slot:
+    value = normalise(said)
     if predicate == EXPERIENCE:
         deed = deed_of(text, statement)
         return Slot(subject, EXPERIENCE, deed.named, value, negated, deed=deed)

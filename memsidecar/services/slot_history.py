@@ -14,6 +14,7 @@ from memsidecar.domain.conflicts.history import Held, slot_history, slot_named
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Scope, resource_name
+from memsidecar.domain.slot_places import Sought
 from memsidecar.domain.slot_words import Rarity
 from memsidecar.domain.slots import Slot, slot_of
 from memsidecar.services.moments import Moments
@@ -97,7 +98,7 @@ class _Family:
     of: Mapping[str, Sequence[str]]
     rarity: Rarity
 
-    def in_slot(self, subject: str, family: str) -> Iterable[str]:
+    def in_slot(self, subject: str, family: str, sought: Sought | None = None) -> Iterable[str]:
         return self.memories
 
     def memory(self, memory_id: str) -> Memory | None:

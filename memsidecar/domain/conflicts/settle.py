@@ -89,7 +89,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neigh
     if never_true(memory) or over_since_some_time(memory):
         return Settled(memory)
     slot = slot or neighbourhood(decision, memory, challenge)
-    if slot is None or not slot.against:
+    if slot is None:
         return Settled(memory)
     stance = slot.stance
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
@@ -113,7 +113,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neigh
         case Verdict.CHAIN:
             chain = _Chain(decision, memory, policy, stance.slot.family)
             if challenge.manner is Manner.CORRECTED and met.earlier:
-                return chain.corrected(met, slot.against)
+                return chain.corrected(met, slot)
             return chain.inserted(outranked(met, memory, policy, challenge.said_by))
 
 
@@ -184,13 +184,13 @@ class _Chain:
         self.changed[first.id] = (Change.CREATED, first)
         self.apart.append(first)
 
-    def corrected(self, met: Met, against: Sequence[Peer]) -> Settled:
+    def corrected(self, met: Met, slot: Neighbourhood) -> Settled:
         alone, now = self.memory, self.decision.now
         last = met.earlier[-1]
         wrong = [p for p in met.earlier if p.stance.same_value(last.stance) and p.stance.sign == last.stance.sign]
         start = min(start_of(p.memory) for p in wrong)
         new = replace(alone, valid_from=start)
-        losers = [*met.earlier, *holding_between(against, start, start_of(alone), met.earlier)]
+        losers = [*met.earlier, *holding_between(slot, start, start_of(alone), met.earlier)]
         for peer in losers:
             changed = never(peer.memory, now) if peer in wrong else ended(peer.memory, start, now)
             self._change(Change.SUPERSEDED, changed)
