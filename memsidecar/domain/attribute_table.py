@@ -46,6 +46,24 @@ employer S .85 = works at, works for, company, work place, workplace, employed b
 job S .85 = occupation, profession, job title, position, role, title, works as, career, employment status, 职业,
     工作, 职位, 岗位, 职务, 职称
     ? What is your job now: {a} or {b}? | 你现在的工作是{a}还是{b}？
+ceo S .6 = chief executive, chief executive officer, 首席执行官, 总裁
+    ? Who is the chief executive now: {a} or {b}? | 现在的首席执行官是{a}还是{b}？
+cto S .6 = chief technology officer, 首席技术官
+    ? Who is the chief technology officer now: {a} or {b}? | 现在的首席技术官是{a}还是{b}？
+cfo S .6 = chief financial officer, 首席财务官
+    ? Who is the chief financial officer now: {a} or {b}? | 现在的首席财务官是{a}还是{b}？
+coo S .6 = chief operating officer, 首席运营官
+    ? Who is the chief operating officer now: {a} or {b}? | 现在的首席运营官是{a}还是{b}？
+president S .6 = head of state, 总统
+    ? Who is the president now: {a} or {b}? | 现在的总统是{a}还是{b}？
+chair S .6 = chairman, chairwoman, chairperson, chair of the board, 董事长
+    ? Who is in the chair now: {a} or {b}? | 现在的董事长是{a}还是{b}？
+mayor S .6 = 市长
+    ? Who is the mayor now: {a} or {b}? | 现在的市长是{a}还是{b}？
+prime_minister S .6 = premier, 总理, 首相
+    ? Who is the prime minister now: {a} or {b}? | 现在的总理是{a}还是{b}？
+principal S .6 = headmaster, headmistress, 校长
+    ? Who is the principal now: {a} or {b}? | 现在的校长是{a}还是{b}？
 industry S .65 = field of work, sector, works in industry, 行业
     ? Which field do you work in: {a} or {b}? | 你在{a}还是{b}行业工作？
 works_in S .65 = work location, city of work, office location, 工作地点, 工作地

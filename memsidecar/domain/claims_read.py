@@ -10,6 +10,7 @@ from memsidecar.domain.extraction.experience import may_do
 from memsidecar.domain.extraction.extract import extract
 from memsidecar.domain.extraction.guard import plays_a_part
 from memsidecar.domain.extraction.masking import masked
+from memsidecar.domain.extraction.offices import offices
 from memsidecar.domain.extraction.prose import MAX_CHARS, clauses_of, prose_of
 from memsidecar.domain.extraction.quantities import claims_in as quantities_in
 from memsidecar.domain.extraction.quantities import may_count
@@ -23,7 +24,7 @@ def claims_read(text: str) -> Sequence[Claim]:
     """Attributes and preferences first; then quantities and experiences that are not parts of those."""
     if plays_a_part(masked(text[:_BEGINNING])):
         return ()
-    named = extract(text)
+    named = (*extract(text), *offices(text))
     text = text[:MAX_CHARS]
     counts, does = may_count(text), may_do(text)
     if not (counts or does):
