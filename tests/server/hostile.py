@@ -16,6 +16,7 @@ import grpc
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
+from memsidecar_client._call_ending import not_sent
 
 from memsidecar.v1 import (
     generation_service_pb2,
@@ -292,6 +293,16 @@ class Answer:
 
 
 async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
+    """What the server answers. When gRPC could not send a message, because the call had ended, it may put a status of
+    its own in the place of the server's: then it is asked again."""
+    for _ in range(10):
+        answer = await _attacked(channel, case)
+        if answer.refusal is None or not not_sent(answer.refusal.code, answer.refusal.message):
+            break
+    return answer
+
+
+async def _attacked(channel: grpc.aio.Channel, case: Case) -> Answer:
     output: Any = GetMessageClass(case.descriptor.output_type).FromString
     call: Any
     try:
