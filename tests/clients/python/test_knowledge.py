@@ -45,6 +45,8 @@ from tests.clients.python.fake_sidecar import Failure, FakeSidecar, made
 NAME = "namespaces/acme/users/ana/conflicts/c"
 ROME, OSLO = (f"namespaces/acme/users/ana/memories/{value}" for value in ("rome", "oslo"))
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
+# As messages of every protobuf take it.
+STAMP = {"seconds": int(DAY.timestamp())}
 CONFLICT: dict[str, Any] = {
     "name": NAME,
     "scope": {"namespace": "acme", "user": "ana"},
@@ -61,7 +63,7 @@ CONFLICT: dict[str, Any] = {
     "question_language": "zh",
     "severity": 0.5,
     "evidence": [{"memory": ROME, "source": "x", "quote": "words"}],
-    "create_time": DAY,
+    "create_time": STAMP,
     "resolved_by": "planner",
     "reason": "r",
     "etag": "3",
@@ -110,8 +112,8 @@ async def test_a_conflict_comes_with_its_memories(client: AsyncMemsidecar, fake:
             {
                 "temporal_split": {
                     "parts": [
-                        {"memory": ROME, "interval": {"end_time": DAY}},
-                        {"memory": OSLO, "interval": {"start_time": DAY}},
+                        {"memory": ROME, "interval": {"end_time": STAMP}},
+                        {"memory": OSLO, "interval": {"start_time": STAMP}},
                     ]
                 }
             },
