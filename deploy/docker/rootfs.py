@@ -2,8 +2,8 @@
 
     python3 rootfs.py /opt/memsidecar /rootfs
 
-What stays behind: pip, headers, tests, compilers, the shell. What is copied keeps its place, so that the interpreter finds
-itself and its environment as it does in the stage it comes from.
+What stays behind: pip, headers, tests, compilers, the shell. What is copied keeps its place, so that the interpreter
+finds itself and its environment as it does in the stage it comes from.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def copy(source: Path, root: Path) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_symlink():
-        target.symlink_to(os.readlink(source))
-        copy(Path(os.path.normpath(source.parent / os.readlink(source))), root)
+        target.symlink_to(source.readlink())
+        copy(Path(os.path.normpath(source.parent / source.readlink())), root)
     else:
         shutil.copy2(source, target)
 
