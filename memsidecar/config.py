@@ -13,12 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_type_hints
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.profile_choice import read_choice
-
-# A Unix socket's address holds 108 bytes, the closing NUL among them.
-MAX_SOCKET_PATH_BYTES: Final = 107
-
 
 @dataclass(frozen=True, slots=True)
 class Within:
@@ -190,6 +184,34 @@ class Reranker:
 
 
 @dataclass(frozen=True, slots=True)
+class Extraction:
+    """How facts and preferences are found in what is remembered as text."""
+
+    mode: Literal["rules", "llm", "none"] = "rules"
+    """rules: what English and Chinese phrases state, at once, with no model. llm: the rules, and afterwards a model
+    that reads what they find worth it; conversations are sent to it. none: text stays text."""
+    min_importance: Annotated[float, Within(0, 1)] = 0.6
+    """Importance that what was found needs to be remembered. 0.3 keeps passing details, too, which outnumber the
+    rest. What a caller says to remember is never measured by it."""
+    sensitive: Literal["consent", "store"] = "consent"
+    """What becomes of what is found of health, religion, politics, sexuality, and of numbers that open something.
+    consent: it stays in the text and becomes no fact, because nobody has agreed to it. store: the users have agreed.
+    Allergies and diets are always kept: an agent that forgets them does harm."""
+    model: str = ""
+    """Model name for llm, as the server knows it. Any chat model; one that keeps to a JSON schema is asked to."""
+    base_url: str = "https://api.openai.com/v1"
+    """Address of the OpenAI-compatible server."""
+    api_key: Secret = field(default="", repr=False)
+    """Key of that server. Empty: none is sent, for servers without keys."""
+    api_key_file: str = ""
+    """File that holds the key, such as a mounted Secret."""
+    timeout: Annotated[float, Within(1, 600, "s")] = 60.0
+    """Seconds for one attempt. Nobody waits for it but a job, and a model on a CPU writes 10 tokens a second."""
+    batch: Annotated[int, Within(1, 64)] = 8
+    """Turns in one request. They explain each other; of many more, models leave some out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """How recalled memories are ordered."""
 
@@ -201,6 +223,25 @@ class Ranking:
     The weights are those of memsidecar/domain/profile.py."""
     namespaces: str = ""
     """Namespaces with a profile of their own: "acme=calm, other=recent"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """What happens when a memory contradicts another one."""
+
+    policy: Literal["auto", "supersede", "flag", "reject", "keep_both", "ask", "most_confident", "source_priority"] = (
+        "auto"
+    )
+    """What a contradiction leads to where nothing else is said. auto: the new one takes the other's place when the user
+    states it, it is not older and not less certain; else both are disputed until somebody resolves it."""
+    policies: str = ""
+    """Attributes with a policy of their own, and namespaces with their own: "lives_in=ask, likes=keep_both; acme:
+    *=flag, deadline=supersede". What a request asks for goes before."""
+    single: str = ""
+    """Attributes that have one value at a time, against the table of memsidecar/domain/attributes.py: "pet, hobby;
+    acme: project"."""
+    multi: str = ""
+    """Attributes that have several at a time: "employer; acme: lives_in"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +312,9 @@ class Config:
     resident: Resident = field(default_factory=Resident)
     embedding: Embedding = field(default_factory=Embedding)
     reranker: Reranker = field(default_factory=Reranker)
+    extraction: Extraction = field(default_factory=Extraction)
     ranking: Ranking = field(default_factory=Ranking)
+    conflicts: Conflicts = field(default_factory=Conflicts)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
 
@@ -339,32 +382,6 @@ def build(values: Mapping[str, Any]) -> Config:
         by_section[setting.section][setting.name] = value
     sections = {section: cls(**by_section[section]) for section, cls in _classes() if section}
     return Config(**by_section[""], **sections)
-
-
-def contradictions(config: Config) -> Iterator[tuple[str, str]]:
-    """(key, problem) for values that are fine alone and not together."""
-    if (length := len(os.fsencode(config.socket_path))) > MAX_SOCKET_PATH_BYTES:
-        yield (
-            "listen.socket",
-            f"{config.socket_path} has {length} bytes, and a Unix socket's path at most {MAX_SOCKET_PATH_BYTES}; set "
-            "listen.socket to a shorter path, such as /run/memsidecar/memsidecar.sock",
-        )
-    if "~" in config.data_dir.parts:
-        yield "data_dir", "this user has no home directory for ~ to stand for; set data_dir to an absolute path"
-    if config.listen.tcp_port and config.listen.tcp_port == config.health.port:
-        yield "listen.tcp_port", f"{config.listen.tcp_port} is the health port, too; choose another"
-    if config.embedding.provider == "openai" and not config.embedding.model:
-        yield "embedding.model", "embedding.provider is openai, which needs a model such as text-embedding-3-small"
-    if config.embedding.provider == "client" and not config.embedding.dimensions:
-        yield "embedding.dimensions", "embedding.provider is client, which needs the size of the vectors"
-    if config.reranker.provider != "none" and not config.reranker.model:
-        yield "reranker.model", f"reranker.provider is {config.reranker.provider}, which needs a model"
-    if not config.namespace:
-        yield "namespace", "must not be empty"
-    try:
-        read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
-    except InvalidField as error:
-        yield error.violations[0]
 
 
 def _absolute(path: Path) -> Path:

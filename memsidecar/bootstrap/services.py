@@ -9,8 +9,10 @@ from contextlib import AsyncExitStack
 from memsidecar import __version__
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds, give_back
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
+from memsidecar.bootstrap.learning import open_jobs, open_learning
 from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
 from memsidecar.config import Config
+from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.events import Entry
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.ports.models import Tokenizer
@@ -29,8 +31,11 @@ from memsidecar.services.health import Health
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
+from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
+from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing
 from memsidecar.services.purging import Purging
@@ -39,7 +44,10 @@ from memsidecar.services.remember import Remember
 from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
 
@@ -89,12 +97,16 @@ async def make_services(
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
     embeds = stores.space.embeds or config.embedding.provider == "client"
-    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, clock)
+    conflicts = config.conflicts
+    rules = read_rules(conflicts.policy, conflicts.policies, conflicts.single, conflicts.multi)
+    moments = Moments(residency, past, clock)
+    times = GrammarTimeExpressions()
+    await asyncio.to_thread(times.load)
+    learning = open_learning(config, NamedTimes(times), clock)
+    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments, rules, learning)
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
-    times = GrammarTimeExpressions()
-    await asyncio.to_thread(times.load)
     recall = Recall(
         residency,
         past,
@@ -110,7 +122,9 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
-    remember, give_feedback = Remember(residency, preparing, backlog), GiveFeedback(residency)
+    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack)
+    remember = Remember(residency, preparing, backlog, learning, jobs.unfinished, rules)
+    give_feedback = GiveFeedback(residency)
     parts = Parts(
         recall,
         residency,
@@ -126,12 +140,18 @@ async def make_services(
         now=clock.now,
         remember=remember,
         memories=memories,
+        knowledge=Knowledge(residency, preparing, backlog),
+        slot_history=SlotHistory(moments),
+        unite=UniteEntities(residency, clock, ids, rules),
+        neighbours=Neighbours(moments, stores.graph, stores.projector),
         recall=recall,
         recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),
         give_feedback=give_feedback,
         usage_of=usages.of,
         build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
         sessions=sessions,
+        end_session=EndSession(sessions, remember, residency),
+        jobs=jobs,
         info=Info(
             ServerInfo(
                 version=__version__,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from memsidecar.command import exit_codes
-from memsidecar.command.checks import endpoints, libraries, machine, storage
+from memsidecar.command.checks import endpoints, libraries, machine, model_servers, storage
 from memsidecar.command.checks.outcome import Check, Outcome, fail
 from memsidecar.config import Config
 
@@ -27,7 +27,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("vector index", libraries.vector_index),
     ("processor", libraries.processor),
     ("embedder", libraries.embedder),
-    ("model server", endpoints.model_server),
+    ("model server", model_servers.embedding),
+    ("extraction", model_servers.extraction),
     ("tokenizer", libraries.tokenizer),
     ("session server", libraries.session_server),
     ("redis", endpoints.redis),

@@ -14,8 +14,9 @@ from typing import Any
 
 import yaml
 
+from memsidecar.command.contradictions import contradictions
 from memsidecar.command.values import parse, shown
-from memsidecar.config import Config, Setting, build, contradictions, settings
+from memsidecar.config import Config, Setting, build, settings
 
 PREFIX = "MEMSIDECAR_"
 FILE_VARIABLE = "MEMSIDECAR_CONFIG"

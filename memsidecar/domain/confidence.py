@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memsidecar.domain.grounds import Grounds
 from memsidecar.domain.ranking import Signals, Values
@@ -27,19 +28,24 @@ HIT_BIAS = -2.4
 HIT = (3.8, 13.7)
 
 
-def grounds(signals: Signals, own: Values) -> Grounds:
+def grounds(signals: Signals, own: Values, counted: NDArray[np.bool_] | None = None) -> Grounds:
     """The grounds of candidates (one or more) with their own relevance: without what a speaker's name or neighbours
-    gave them."""
-    similarity = max(0.0, float(signals.cosine.max()))
-    if signals.speaker is None:
+    gave them. `counted` leaves out the others, unless that leaves none: what was read from a turn has nobody who says
+    it, and would be taken for the words of somebody else."""
+    cosine, keyword, speaker = signals.cosine, signals.keyword, signals.speaker
+    if counted is not None and counted.any() and not counted.all():
+        cosine, keyword, own = cosine[counted], keyword[counted], own[counted]
+        speaker = speaker[counted] if speaker is not None else None
+    similarity = max(0.0, float(cosine.max()))
+    if speaker is None:
         return Grounds(similarity)
-    named = signals.speaker > 0
+    named = speaker > 0
     best = np.argpartition(-own, _BEST)[:_BEST] if len(own) > _BEST else np.arange(len(own))
     total = float(own[best].sum())
     return Grounds(
         similarity,
-        keyword_lead=_lead(signals.keyword, named),
-        similarity_lead=_lead(signals.cosine, named),
+        keyword_lead=_lead(keyword, named),
+        similarity_lead=_lead(cosine, named),
         share=float(own[best][named[best]].sum()) / total - 0.5 if total > 0 else 0.0,
     )
 

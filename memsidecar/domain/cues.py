@@ -43,6 +43,21 @@ _NARROW = re.compile(
 
 _RECENT = re.compile(r"\b(?:latest|newest|most\srecent|recently|lately)\b|最近|最新|近来|近况|최근")
 
+# What was, or how it came to be: then an earlier value is as much of an answer as the one that holds.
+_HISTORY = re.compile(
+    r"""\bbetween\b|\bhow\slong\sdid\b|\bhow\smany\s(?:more|times|days|weeks|months|years|hours|minutes)\b
+    |\b(?:in|the|what|which)\sorder\b|\bwhich\b.{0,80}\bfirst\b|\bfirst\stime\b|\bat\sfirst\b|\bacross\b|\bthroughout\b|\bover\stime\b
+    |\bever\b|\bused\sto\b|\bprevious(?:ly)?\b|\bformer(?:ly)?\b|\binitial(?:ly)?\b|\boriginal(?:ly)?\b|\bpast\b
+    |\bhistor\w+|\bprogress\w*\b|\bsummar\w+|\bdifferen\w+\sfrom\b|\bcompared?\b|\bsince\swhen\b|\bwhen\sdid\b
+    |\bhow\s(?:much\s|far\s)?(?:did|have|has)\b.{0,80}\b(?:improv|chang|increas|decreas|grow|grew|dropp?|develop|evolv)\w*
+    |\bbefore\s(?:that|i|we|my)\b|\bin\stotal\sacross\b|\bfrom\s\S{1,40}\sto\s\S
+    |之间|变化|最初|起初|原来|原先|以前|之前|曾经|先后|顺序|历史|过去|总结|回顾|多久|多少[天周]|几[天周]|从.{1,20}(?:到|变)""",
+    re.VERBOSE,
+)
+_POLAR = re.compile(
+    r"^(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should)\s|吗[？?]?$|是不是|有没有|是否"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Cues:
@@ -68,7 +83,7 @@ NO_CUES = Cues()
 def read_cues(text: str) -> Cues:
     """The cues of a question in English or Chinese; of others none."""
     # In lower case, which is quicker than patterns that ignore case.
-    end = text[-_READ:].strip().lower()
+    end = _asked(text)
     broad = _BROAD.search(end) is not None
     return Cues(
         past=_PAST.search(end) is not None,
@@ -77,3 +92,17 @@ def read_cues(text: str) -> Cues:
         narrow=not broad and _NARROW.search(end) is not None,
         recent=_RECENT.search(end) is not None,
     )
+
+
+def asks_for_history(text: str) -> bool:
+    """Whether a question in English or Chinese is after what was, or how it came to be, rather than after what is."""
+    return _HISTORY.search(_asked(text)) is not None
+
+
+def is_polar(text: str) -> bool:
+    """Whether a question in English or Chinese can be answered with yes or no."""
+    return _POLAR.search(_asked(text)) is not None
+
+
+def _asked(text: str) -> str:
+    return text[-_READ:].strip().lower()

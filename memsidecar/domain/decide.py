@@ -5,27 +5,30 @@ Everything an event needs, ids and times included, is decided here, so that appl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from itertools import islice
+from typing import Any
 
+from memsidecar.domain.conflict import Policy
+from memsidecar.domain.conflicts.closing import leave
+from memsidecar.domain.conflicts.merging import lost_again, said_again
+from memsidecar.domain.conflicts.peers import Neighbourhood
+from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
+from memsidecar.domain.conflicts.settle import Challenge, Settled, neighbourhood, settle
 from memsidecar.domain.decision import Decision, current
-from memsidecar.domain.draft import Action, Draft, Outcome, Patch
-from memsidecar.domain.errors import AlreadyExists, InvalidField
-from memsidecar.domain.events import NO_VECTORS, Change, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Patch
+from memsidecar.domain.errors import AlreadyExists, ConflictRejected, InvalidField
+from memsidecar.domain.events import NO_VECTORS, Change, MemoryRecorded, Vectors
 from memsidecar.domain.identity import digest_of
 from memsidecar.domain.indexed_text import embedded_text
-from memsidecar.domain.limits import MAX_LABELS, MAX_REPEATED
-from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State
-from memsidecar.domain.mentions import MAX_NAME, Mention
+from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State, text_of
+from memsidecar.domain.mentions import Mention, find_mentions
+from memsidecar.domain.merging import merge_draft
+from memsidecar.domain.references import check_references, entity_for, naming_successors, references, successor_of
 from memsidecar.domain.removal import UNNAMED, discovered, left_alone, soft_delete
 from memsidecar.domain.scope import Scope
-from memsidecar.domain.text import display_name, entity_key, normalise
-
-# Sources kept on one memory; the oldest and the newest ones say most.
-MAX_PROVENANCE = 64
-# As many as a caller may give: merging must not lose what was accepted.
-MAX_ALIASES = MAX_REPEATED
+from memsidecar.domain.slots import slot_of
+from memsidecar.domain.text import display_name, entity_key
 
 
 def remember(
@@ -34,18 +37,65 @@ def remember(
     found: tuple[Mention, ...],
     vectors: Vectors | None,
     digest: bytes | None = None,
+    rules: ConflictRules = DEFAULT_RULES,
 ) -> Outcome:
-    """Store a draft, or add its source to the memory that says the same already.
+    """Store a draft, or add its source to the memory that says the same already; then what was read out of it.
 
     `found` are the names in its text; `vectors` are its embedding, None while that is due; `digest` is the draft's, if
-    the caller has it. Raises InvalidField when it refers to a memory that does not exist.
+    the caller has it. Raises InvalidField when it refers to a memory that does not exist, ConflictRejected.
     """
-    digest = digest or digest_of(draft.body, draft.agent)
-    known = _same(decision, draft.body, digest)
+    outcome = _remembered(decision, draft, found, vectors, digest, rules)
+    if not (draft.claims or draft.declined) or outcome.action is Action.DUPLICATE:
+        return outcome
+    extracted: list[Outcome | Declined] = []
+    for claim in draft.claims:
+        claim = _derived(claim, draft, outcome.memory)
+        try:
+            mentions = find_mentions(embedded_text(claim.body))
+            extracted.append(_remembered(decision, claim, mentions, claim.embedding, None, rules))
+        except (InvalidField, ConflictRejected) as refused:
+            extracted.append(Declined(text_of(claim.body), str(refused)))
+    return replace(outcome, extracted=(*extracted, *draft.declined))
+
+
+def _derived(claim: Draft, draft: Draft, episode: Memory) -> Draft:
+    source = claim.source or draft.source or Provenance()
+    return replace(
+        claim,
+        agent=claim.agent or draft.agent,
+        session=claim.session or draft.session,
+        source=replace(source, derived_from=(episode.id,)),
+        policy=claim.policy or draft.policy,
+    )
+
+
+def _remembered(
+    decision: Decision,
+    draft: Draft,
+    found: tuple[Mention, ...],
+    vectors: Vectors | None,
+    digest: bytes | None,
+    rules: ConflictRules,
+) -> Outcome:
+    challenge = Challenge(rules, draft.policy, draft.manner, draft.said_by)
+    new = _drafted(decision, draft, "", digest)
+    slot = neighbourhood(decision, new, challenge)
+    known = _same(decision, new, slot)
     if known is not None:
-        return _merge(decision, known, draft, vectors)
-    memory = create(decision, draft, found, vectors, decision.new_id(), digest)
-    return Outcome(Action.CREATED, memory, "new", vectors is None)
+        return merge_draft(decision, known, new, draft, vectors, challenge)
+    new = replace(new, id=decision.new_id())
+    settled = settle(decision, new, challenge, slot)
+    if slot is not None and (known := lost_again(settled.memory, slot)) is not None:
+        return merge_draft(decision, known, new, draft, vectors, challenge)
+    settled = replace(settled, memory=_record_new(decision, draft, settled, found, vectors))
+    return Outcome(
+        settled.action,
+        settled.memory,
+        settled.explanation,
+        vectors is None,
+        settled.superseded,
+        tuple(conflict.id for conflict in settled.conflicts),
+    )
 
 
 def create(
@@ -55,25 +105,43 @@ def create(
     vectors: Vectors | None,
     memory_id: str,
     digest: bytes | None = None,
+    rules: ConflictRules = DEFAULT_RULES,
 ) -> Memory:
     """Store a draft as a new memory under that id. `digest` is the draft's, when the caller has it.
+
+    It may supersede, or be in conflict with, what is known, as `remember`. Raises AlreadyExists, InvalidField,
+    ConflictRejected.
+    """
+    if decision.view.memory(memory_id) is not None:
+        raise AlreadyExists(decision.name(memory_id))
+    new = _drafted(decision, draft, memory_id, digest)
+    settled = settle(decision, new, Challenge(rules, draft.policy, draft.manner, draft.said_by))
+    return _record_new(decision, draft, settled, found, vectors)
+
+
+def create_apart(
+    decision: Decision, draft: Draft, found: tuple[Mention, ...], vectors: Vectors | None, memory_id: str
+) -> Memory:
+    """Store a draft as a new memory, whatever it contradicts: the caller says what becomes of that.
 
     Raises AlreadyExists, InvalidField.
     """
     if decision.view.memory(memory_id) is not None:
         raise AlreadyExists(decision.name(memory_id))
-    _check_references(decision, _references(draft.body, draft.mentions, draft.path), draft.source, draft.path)
-    mentions = dict.fromkeys(draft.mentions)
-    if not isinstance(draft.body, Entity):
-        for mention in (*(Mention(name) for name in draft.entity_names), *found):
-            if (entity_id := _entity_for(decision, mention)) is not None:
-                mentions[entity_id] = None
-    body = draft.body
+    return _record_new(decision, draft, Settled(_drafted(decision, draft, memory_id, None)), found, vectors)
+
+
+def _drafted(decision: Decision, draft: Draft, memory_id: str, digest: bytes | None) -> Memory:
+    """The memory that a draft would be alone. Raises InvalidField; else it may have recorded the one it is about."""
+    check_references(decision, references(draft.body, draft.mentions, draft.path), draft.source, draft.path)
+    body = naming_successors(decision.view, _about_named(decision, draft))
+    if digest is None or body is not draft.body:
+        digest = digest_of(body, draft.agent)
     if isinstance(body, Episode) and draft.session:
         follows = decision.view.last_episode(draft.session) or ""
         if follows != body.follows:
             body = replace(body, follows=follows)
-    memory = Memory(
+    return Memory(
         id=memory_id,
         scope=Scope(decision.partition.namespace, decision.partition.user, draft.agent, draft.session),
         body=body,
@@ -87,11 +155,42 @@ def create(
         provenance=(draft.source,) if draft.source is not None else (),
         labels=draft.labels,
         attributes=draft.attributes,
-        mentions=tuple(mentions),
-        digest=digest or digest_of(draft.body, draft.agent),
+        mentions=tuple(dict.fromkeys(successor_of(decision.view, i) for i in draft.mentions)),
+        digest=digest,
     )
-    decision.record(MemoryRecorded(Change.CREATED, memory, vectors, decision.request.actor))
-    return memory
+
+
+def _about_named(decision: Decision, draft: Draft) -> Body:
+    """The body about the entity that the draft names, which is recorded if nobody knows it: then nothing can be known
+    of it, and nothing refuses the draft. A value that nobody knows stays a text until the draft is stored."""
+    body = draft.body
+    if draft.subject_named is not None and isinstance(body, (Fact, Preference)):
+        body = replace(body, subject=entity_for(decision, draft.subject_named) or body.subject)
+    if draft.object_named is not None and isinstance(body, Fact):
+        known = decision.view.entity(entity_key(draft.object_named.name))
+        named = display_name(draft.object_named.name)
+        body = replace(body, object_entity=known or "", object_text="" if known else named)
+    return body
+
+
+def _record_new(
+    decision: Decision, draft: Draft, settled: Settled, found: tuple[Mention, ...], vectors: Vectors | None
+) -> Memory:
+    memory = settled.memory
+    body = memory.body
+    if draft.object_named is not None and isinstance(body, Fact) and not body.object_entity:
+        entity_id = entity_for(decision, draft.object_named)
+        if entity_id is not None:
+            body = replace(body, object_entity=entity_id, object_text="")
+            memory = replace(memory, body=body, digest=digest_of(body, draft.agent))
+    mentions = dict.fromkeys(memory.mentions)
+    if not isinstance(body, Entity):
+        for mention in (*(Mention(name) for name in draft.entity_names), *found):
+            if (entity_id := entity_for(decision, mention)) is not None:
+                mentions[entity_id] = None
+    recorded = replace(memory, mentions=tuple(mentions))
+    settled.record(decision, MemoryRecorded(Change.CREATED, recorded, vectors, decision.request.actor))
+    return recorded
 
 
 def update(
@@ -100,11 +199,14 @@ def update(
     patch: Patch,
     found: tuple[Mention, ...] | None,
     digest: bytes | None = None,
+    rules: ConflictRules = DEFAULT_RULES,
+    policy: Policy | None = None,
 ) -> Memory:
     """The next version of a memory. `found` are the names in the new text, None when the text stays; `digest` is the
-    new body's, if the caller has it.
+    new body's, if the caller has it. What it says now may supersede, or be in conflict with, what is known.
 
-    Raises NotFound, EtagMismatch, InvalidField (also for a memory that is deleted: undelete it first).
+    Raises NotFound, EtagMismatch, InvalidField (also for a memory that is deleted: undelete it first),
+    ConflictRejected.
     """
     memory = current(decision, memory_id, patch.etag)
     if memory.state is State.DELETED:
@@ -120,14 +222,19 @@ def update(
     changes: dict[str, object] = {k: v for k, v in patch.changes.items() if k in on_memory}
     mentions: tuple[str, ...] = changes.get("mentions", memory.mentions)  # type: ignore[assignment]  # fields were checked by name
     # What it refers to already may be gone by now; that must not stand in the way of changing something else.
-    before = {entity_id for _, entity_id in _references(memory.body, memory.mentions, "")}
-    _check_references(
-        decision, [ref for ref in _references(body, mentions, patch.path) if ref[1] not in before], None, patch.path
+    before = {entity_id for _, entity_id in references(memory.body, memory.mentions, "")}
+    check_references(
+        decision, [ref for ref in references(body, mentions, patch.path) if ref[1] not in before], None, patch.path
     )
     _check_validity(memory, changes, patch.path)
+    challenge = Challenge(rules, policy, said_at=decision.now)
+    restated = _restated(memory, replace(memory, body=body, **_dates(changes)))
+    if restated:
+        # Refused before anything is recorded.
+        settle(decision, replace(memory, body=body, state=State.ACTIVE, **_dates(changes)), challenge)
     # Nothing is refused from here on: what follows may record entities.
     if found is not None and not isinstance(body, Entity):
-        named = [m for m in (_entity_for(decision, mention) for mention in found) if m is not None]
+        named = [m for m in (entity_for(decision, mention) for mention in found) if m is not None]
         # The old text's names go with it, unless the caller says what is mentioned.
         kept = mentions if "mentions" in changes else ()
         changes["mentions"] = tuple(dict.fromkeys((*kept, *named)))
@@ -144,16 +251,40 @@ def update(
     vectors = patch.vectors
     if vectors is None and embedded_text(body) != embedded_text(memory.body):
         vectors = NO_VECTORS
-    decision.record(MemoryRecorded(Change.UPDATED, changed, vectors, decision.request.actor, patch.reason))
+    settled = Settled(changed)
+    if restated:
+        if memory.state is State.DISPUTED:
+            leave(decision, memory_id, out=True)
+            changed = replace(changed, state=State.ACTIVE)
+        settled = settle(decision, changed, challenge)
+        changed = settled.memory
+    settled.record(decision, MemoryRecorded(Change.UPDATED, changed, vectors, decision.request.actor, patch.reason))
     for entity in left_alone(decision, memory.mentions):
         soft_delete(decision, entity, UNNAMED)
     return changed
 
 
-def _same(decision: Decision, body: Body, digest: bytes) -> Memory | None:
+def _restated(known: Memory, changed: Memory) -> bool:
+    """Whether it says something else of its slot, or of another time, and is not history."""
+    if known.state is State.SUPERSEDED or slot_of(changed) is None:
+        return known.state is State.DISPUTED and changed.body != known.body
+    times = (known.valid_from, known.valid_to) != (changed.valid_from, changed.valid_to)
+    return times or changed.body != known.body
+
+
+def _dates(changes: Mapping[str, object]) -> dict[str, Any]:
+    return {name: changes[name] for name in ("valid_from", "valid_to") if name in changes}
+
+
+def _same(decision: Decision, new: Memory, slot: Neighbourhood | None) -> Memory | None:
     """The live memory that a draft says again."""
-    view = decision.view
-    found = view.by_digest(digest)
+    view, body = decision.view, new.body
+    if slot is not None:
+        return said_again(new, slot)
+    found = view.by_digest(new.digest)
+    merged = view.memory(found) if found is not None else None
+    if merged is not None and isinstance(body, Entity) and merged.state is State.SUPERSEDED:
+        found = None  # it is another entity's by now
     if found is None and isinstance(body, Entity):
         found = view.entity(entity_key(body.display_name))
         if found is None:
@@ -164,141 +295,10 @@ def _same(decision: Decision, body: Body, digest: bytes) -> Memory | None:
     return view.memory(found) if found is not None else None
 
 
-def _merge(decision: Decision, known: Memory, draft: Draft, vectors: Vectors | None) -> Outcome:
-    _check_references(decision, _references(draft.body, draft.mentions, draft.path), draft.source, draft.path)
-    body = known.body
-    if isinstance(body, Entity) and isinstance(draft.body, Entity):
-        body = _merge_entities(body, draft.body)
-    text = embedded_text(body)
-    # Vectors of the draft's text serve when that is the merged text too. Two bodies of one digest share it; an entity
-    # may have another one by now.
-    same_text = not isinstance(body, Entity) or normalise(embedded_text(draft.body)) == normalise(text)
-    fitting = vectors if same_text else None
-    due = text != embedded_text(known.body) or not decision.view.has_vectors(known.id)
-    new_vectors = fitting if due else None
-    still_due = due and new_vectors is None
-    merged = replace(
-        known,
-        body=body,
-        provenance=_with_source(known.provenance, draft.source),
-        labels=_merge_labels(known, draft),
-        attributes=known.attributes or draft.attributes,
-        mentions=_merge_mentions(decision, known, draft),
-        importance=max(known.importance, draft.importance),
-        confidence=max(known.confidence, draft.confidence),
-        valid_from=_widest(min, known.valid_from, draft.valid_from),
-        valid_to=_widest(max, known.valid_to, draft.valid_to),
-        expires_at=_widest(max, known.expires_at, draft.expires_at),
-        digest=known.digest if body == known.body and known.digest else digest_of(body, known.scope.agent),
-    )
-    if merged == known:
-        if new_vectors is not None:
-            decision.record(VectorsRecorded(known.id, new_vectors))
-        return Outcome(Action.DUPLICATE, known, "the same content from the same source is stored already", still_due)
-    merged = replace(merged, updated_at=decision.now, version=known.version + 1)
-    reason = "the same content from another source"
-    if new_vectors is None and text != embedded_text(known.body):
-        new_vectors = NO_VECTORS
-    decision.record(MemoryRecorded(Change.MERGED, merged, new_vectors, decision.request.actor, reason))
-    return Outcome(Action.MERGED, merged, "the same content was stored already; this source was added", still_due)
-
-
-def _with_source(known: tuple[Provenance, ...], source: Provenance | None) -> tuple[Provenance, ...]:
-    """The sources with one that says something new: another session, message, document or moment."""
-    if source is None or source in known:
-        return known
-    sources = (*known, source)
-    half = MAX_PROVENANCE // 2
-    return sources if len(sources) <= MAX_PROVENANCE else (*sources[:half], *sources[-half:])
-
-
-def _merge_labels(known: Memory, draft: Draft) -> Mapping[str, str]:
-    """The draft's values win; beyond the limit its new keys are left out, so that filters by the known ones hold."""
-    return dict(islice({**known.labels, **draft.labels}.items(), max(MAX_LABELS, len(known.labels))))
-
-
-def _merge_mentions(decision: Decision, known: Memory, draft: Draft) -> tuple[str, ...]:
-    """What is mentioned with what the caller of the draft says is mentioned; the text's own names are known already."""
-    if isinstance(known.body, Entity):
-        named: list[str | None] = []
-    else:
-        named = [_entity_for(decision, Mention(name)) for name in draft.entity_names]
-    mentions = dict.fromkeys((*known.mentions, *draft.mentions, *(entity for entity in named if entity is not None)))
-    return tuple(mentions)[: max(MAX_REPEATED, len(known.mentions))]
-
-
-def _merge_entities(known: Entity, other: Entity) -> Entity:
-    # The spelling that a caller wrote is shown rather than the one that rules found.
-    name = other.display_name if known.discovered and not other.discovered else known.display_name
-    names = dict.fromkeys((*known.aliases, *other.aliases, known.display_name, other.display_name))
-    names.pop(name, None)
-    return replace(
-        known,
-        display_name=name,
-        type=other.type or known.type,
-        aliases=tuple(names)[:MAX_ALIASES],
-        summary=other.summary or known.summary,
-        discovered=known.discovered and other.discovered,
-    )
-
-
-def _widest(pick: Callable[[int, int], int], known: int | None, other: int | None) -> int | None:
-    """Merging keeps all dates: the interval grows; an open end stays open."""
-    return None if known is None or other is None else pick(known, other)
-
-
-def _entity_for(decision: Decision, mention: Mention) -> str | None:
-    key = entity_key(mention.name)
-    if not key:
-        return None
-    if (known := decision.view.entity(key)) is not None:
-        return known
-    body = Entity(display_name(mention.name)[:MAX_NAME], mention.type, discovered=True)
-    entity = Memory(
-        id=decision.new_id(),
-        scope=Scope(decision.partition.namespace, decision.partition.user),
-        body=body,
-        created_at=decision.now,
-        updated_at=decision.now,
-        digest=digest_of(body, ""),
-    )
-    decision.record(MemoryRecorded(Change.CREATED, entity, None, decision.request.actor, "named in a text"))
-    return entity.id
-
-
 def _check_validity(memory: Memory, changes: Mapping[str, object], path: str) -> None:
     start, end = changes.get("valid_from", memory.valid_from), changes.get("valid_to", memory.valid_to)
     if isinstance(start, int) and isinstance(end, int) and end < start:
         raise InvalidField(f"{path}.valid_end_time", "is before valid_start_time")
-
-
-def _references(body: Body, mentions: tuple[str, ...], path: str) -> list[tuple[str, str]]:
-    """(field path, entity id) of all that a memory points at."""
-    entities = [(f"{path}.mentions[{i}]", entity) for i, entity in enumerate(mentions)]
-    match body:
-        case Fact(subject=subject, object_entity=target):
-            entities += [(f"{path}.fact.subject", subject), (f"{path}.fact.entity", target)]
-        case Preference(subject=subject):
-            entities.append((f"{path}.preference.subject", subject))
-        case Episode(participants=participants):
-            entities += [(f"{path}.episode.participants[{i}]", p) for i, p in enumerate(participants)]
-        case _:
-            pass
-    return [(where, entity) for where, entity in entities if entity]
-
-
-def _check_references(
-    decision: Decision, entities: Sequence[tuple[str, str]], source: Provenance | None, path: str
-) -> None:
-    for where, entity_id in entities:
-        entity = decision.view.memory(entity_id)
-        if entity is None or entity.state is State.DELETED:
-            raise InvalidField(where, f"{decision.name(entity_id)} does not exist")
-        if not isinstance(entity.body, Entity):
-            raise InvalidField(where, f"{decision.name(entity_id)} is not an entity")
-    for i, memory_id in enumerate(source.derived_from if source else ()):
-        if decision.view.memory(memory_id) is None:
-            raise InvalidField(f"{path}.provenance.derived_memories[{i}]", f"{decision.name(memory_id)} does not exist")
 
 
 def patched_body(memory: Memory, changes: Mapping[str, object]) -> Body:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import EtagMismatch, NotFound
 from memsidecar.domain.events import Event
+from memsidecar.domain.job import JobChange
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition, resource_name
 from memsidecar.domain.view import Overlay, PartitionView
@@ -17,7 +18,7 @@ NewId = Callable[[], str]
 
 @dataclass(slots=True)
 class Decision:
-    """Events in order, and what became of each draft. `view` sees the events already."""
+    """Events in order, and what becomes of jobs with them. `view` sees the events already."""
 
     partition: Partition
     view: Overlay
@@ -25,6 +26,7 @@ class Decision:
     new_id: NewId
     request: Request = field(default_factory=Request)
     events: list[Event] = field(default_factory=list)
+    jobs: list[JobChange] = field(default_factory=list)
 
     @classmethod
     def on(cls, view: PartitionView, partition: Partition, now: int, new_id: NewId, request: Request) -> Decision:

@@ -7,13 +7,24 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
 
+from memsidecar.domain.claims import Manner, Span
+from memsidecar.domain.conflict import Policy, Source
 from memsidecar.domain.events import Vectors
 from memsidecar.domain.memory import Body, Kind, Memory, Provenance
+from memsidecar.domain.mentions import Mention
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 DEFAULT_CONFIDENCE = 1.0
 DEFAULT_IMPORTANCE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """What was found in a text and is not stored, with the reason in one sentence."""
+
+    statement: str
+    explanation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,21 @@ class Draft:
     mentions: tuple[str, ...] = ()
     entity_names: tuple[str, ...] = ()
     embedding: Vectors | None = None
+    policy: Policy | None = None
+    """What a contradiction leads to; None: what the rules of the namespace say."""
+    manner: Manner = Manner.STATED
+    said_by: Source = Source.USER
+    subject_named: Mention | None = None
+    """Whom it is about, as written: found by name or made when it is stored, in place of the body's `subject`."""
+    object_named: Mention | None = None
+    """What a fact's value names, likewise, in place of the body's `object_entity`."""
+    claims: tuple[Draft, ...] = ()
+    """What was read out of this text. Each is remembered after it, derived from it."""
+    declined: tuple[Declined, ...] = ()
+    heard: tuple[Span, ...] | None = None
+    """The parts of an episode's text that the user's side said; None: all of it."""
+    asks: bool = False
+    """Whether a model is to read it, too, when there is one."""
 
 
 class Action(IntEnum):
@@ -46,7 +72,10 @@ class Action(IntEnum):
 
     CREATED = 1
     MERGED = 2
+    SUPERSEDED = 3
     DUPLICATE = 4
+    CONFLICT_FLAGGED = 5
+    DECLINED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +86,12 @@ class Outcome:
     memory: Memory
     explanation: str
     embedding_pending: bool = False
+    superseded: tuple[str, ...] = ()
+    """Ids of memories that it superseded, or of the one by which it is superseded itself."""
+    conflicts: tuple[str, ...] = ()
+    """Ids of the conflicts that it opened, or that record the superseding."""
+    extracted: tuple[Outcome | Declined, ...] = ()
+    """What was read out of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ SidecarError            (base, never raised itself)
 │   └── StoreUnusable   and will not without somebody's help: damaged, or of a later release
 ├── StoreFull           the disk is full; nothing was acknowledged
 ├── ModelUnavailable    the embedder does not answer
+├── ConflictRejected    the policy refuses what contradicts what is stored
+├── ConflictBlocked     a later conflict must be undone first
 ├── LedgerDamaged       a row fails its chain: reported, never served
 ├── DataDirectoryBusy   another process owns the data directory
 └── DataDirectoryUnusable   it cannot be created, or a newer release has written it
@@ -27,7 +29,7 @@ SidecarError            (base, never raised itself)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 class SidecarError(Exception):
@@ -169,6 +171,24 @@ class StoreFull(SidecarError):
 class ModelUnavailable(SidecarError):
     def __init__(self, provider: str, problem: str = "does not answer", retry_after: float = 1.0) -> None:
         super().__init__(f"the model provider {provider} {problem}", {"provider": provider}, retry_after)
+
+
+class ConflictRejected(SidecarError):
+    """The policy refuses what contradicts these memories (resource names); nothing was stored."""
+
+    def __init__(self, memories: Sequence[str]) -> None:
+        super().__init__(
+            "refused: it contradicts what is stored, and the conflict policy is REJECT; read the memories in the "
+            "metadata, or send another policy",
+            {"memories": ",".join(memories)},
+        )
+
+
+class ConflictBlocked(SidecarError):
+    """A later conflict (resource name) has changed a memory of this one."""
+
+    def __init__(self, conflict: str) -> None:
+        super().__init__(f"a later conflict has changed its memories; undo {conflict} first", {"conflict": conflict})
 
 
 class LedgerDamaged(SidecarError):

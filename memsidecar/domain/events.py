@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.feedback import Feedback, Verdict
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
@@ -28,6 +29,18 @@ class Change(IntEnum):
     UPDATED = 3
     DELETED = 4
     UNDELETED = 5
+    SUPERSEDED = 6
+    """Another memory took its place, now or at a time that is known."""
+    DISPUTED = 7
+    """It takes part in an open conflict."""
+    RESTORED = 8
+    """A conflict was settled for it, dismissed, or its resolution undone."""
+    DATED = 9
+    """A conflict has said from when or until when it is true."""
+    UNITED = 10
+    """An entity was merged into another one, or what named it now names that one."""
+    PARTED = 11
+    """A merge of entities was undone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +97,27 @@ class FeedbackGiven:
     actor: str = ""
 
 
-Event: TypeAlias = MemoryRecorded | VectorsRecorded | MemoryPurged | FeedbackGiven
+@dataclass(frozen=True, slots=True)
+class ConflictRecorded:
+    """A conflict's next version, whole."""
+
+    conflict: Conflict
+    actor: str = ""
+    reason: str = ""
+
+
+Event: TypeAlias = MemoryRecorded | VectorsRecorded | MemoryPurged | FeedbackGiven | ConflictRecorded
 
 
 def subject_of(event: Event) -> str:
-    """The id of the memory that an event is about."""
-    return event.memory.id if isinstance(event, MemoryRecorded) else event.memory_id
+    """The id of the memory, or of the conflict, that an event is about."""
+    match event:
+        case MemoryRecorded(memory=memory):
+            return memory.id
+        case ConflictRecorded(conflict=conflict):
+            return conflict.id
+        case _:
+            return event.memory_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,3 +25,5 @@ MAX_DIMENSIONS = 16_384  # of a caller's vector, before anybody looks at it
 MAX_DEPTH = 24  # of attributes and other JSON; a level takes three of the 100 that protobuf parses
 MAX_TTL = 1000 * 366 * 24 * 3600 * 1_000_000  # microseconds: every end is a Timestamp that can be told
 MAX_DEPTH_OF_PAGES = 1000  # hits that the pages of one recall hold together
+MAX_MERGED = 16  # entities folded into one at a time
+MAX_QUOTE = 1_000  # characters of a conflict's evidence: an answer holds several

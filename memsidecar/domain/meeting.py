@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memsidecar.domain.conflicts.chain import covers
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.recall import Filter
@@ -9,15 +10,30 @@ from memsidecar.domain.scope import Scope
 
 USUAL_STATES = frozenset({State.ACTIVE, State.DISPUTED})
 """States that meet a filter that names none."""
+_STATES_OF_A_TIME = USUAL_STATES | {State.SUPERSEDED}
 
 _ABOUT = (Relation.MENTIONS, Relation.ABOUT)
 
 
-def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
-    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`."""
+def usual_states(wanted: Filter) -> frozenset[State]:
+    """States that meet a filter that names none. What was true at a time may have been superseded since."""
+    return USUAL_STATES if wanted.valid_at is None else _STATES_OF_A_TIME
+
+
+def state_seen(memory: Memory, now: int, known: int) -> State:
+    """The state that a question which is asked at `now` sees in a store that is read at `known`: what was superseded by
+    then is, even if the question was asked before; whether it has expired is a matter of the question's time."""
+    return memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
+
+
+def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | None = None) -> bool:
+    """Whether a memory of the scope's partition is of its agent and session, and meets every condition at `now`.
+
+    `known` is when the store is read, default `now` (`state_seen`).
+    """
     own = memory.scope
     return (
-        memory.state_at(now) in (wanted.states or USUAL_STATES)
+        state_seen(memory, now, now if known is None else known) in (wanted.states or usual_states(wanted))
         and _is_of_kind(memory, wanted)
         and (not scope.agent or own.agent in ("", scope.agent))
         and (not scope.session or own.session == scope.session)
@@ -27,7 +43,7 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int) -> bool:
         and _is_within(memory.said_at, wanted.min_said, wanted.max_said)
         and (wanted.min_importance is None or memory.importance >= wanted.min_importance)
         and (wanted.min_confidence is None or memory.confidence >= wanted.min_confidence)
-        and (wanted.valid_at is None or _is_valid(memory, wanted.valid_at))
+        and (wanted.valid_at is None or covers(memory, wanted.valid_at))
         and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
         and _is_about(memory, wanted.entities)
     )
@@ -41,11 +57,6 @@ def _is_of_kind(memory: Memory, wanted: Filter) -> bool:
 
 def _is_within(time: int, start: int | None, end: int | None) -> bool:
     return (start is None or start <= time) and (end is None or time < end)
-
-
-def _is_valid(memory: Memory, at: int) -> bool:
-    starts, ends = memory.valid_from, memory.valid_to
-    return (starts is None or starts <= at) and (ends is None or at < ends)
 
 
 def _is_about(memory: Memory, entities: tuple[str, ...]) -> bool:

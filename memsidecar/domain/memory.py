@@ -52,6 +52,7 @@ class Fact:
     """An edge of the graph with its sentence: subject, predicate, and a value or an entity.
 
     `subject` and `object_entity` are entity memory ids of the same partition, or empty. `object_value` is JSON.
+    `negated` says that it is not so: "I have no car", "never wrote a Flask route".
     """
 
     statement: str
@@ -60,6 +61,7 @@ class Fact:
     object_entity: str = ""
     object_text: str = ""
     object_value: str = ""
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,10 @@ def text_of(body: Body) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """One source of a memory. `derived_from` are memory ids of the same partition; `time` is when it was said."""
+    """One source of a memory. `derived_from` are memory ids of the same partition; `time` is when it was said.
+
+    `start` to `end` (half-open) are the code points of the source's text that say it; both 0: all of it.
+    """
 
     session: str = ""
     messages: tuple[str, ...] = ()
@@ -143,6 +148,8 @@ class Provenance:
     agent: str = ""
     speaker: str = ""
     time: int | None = None
+    start: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -191,6 +198,10 @@ class Memory:
         return self.valid_from if self.valid_from is not None else self.created_at
 
     def state_at(self, now: int) -> State:
-        """The state a reader sees at `now`: ACTIVE becomes EXPIRED once `expires_at` has passed."""
-        expired = self.state is State.ACTIVE and self.expires_at is not None and self.expires_at <= now
-        return State.EXPIRED if expired else self.state
+        """The state a reader sees at `now`: ACTIVE becomes EXPIRED once `expires_at` has passed, and what another
+        memory will supersede is ACTIVE until then."""
+        state = self.state
+        if state is State.SUPERSEDED and self.superseded_at is not None and self.superseded_at > now:
+            state = State.ACTIVE
+        expired = state is State.ACTIVE and self.expires_at is not None and self.expires_at <= now
+        return State.EXPIRED if expired else state

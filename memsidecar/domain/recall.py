@@ -40,7 +40,7 @@ class Filter:
     """Conditions that a memory must all meet. Empty or None means: no condition, apart from `kinds` and `states`.
 
     No `kinds`: all but discovered entities. No `states`: active and disputed. Times are half-open intervals.
-    `valid_at`: true in the world then, as far as the memory says.
+    `valid_at`: true in the world then, as far as the memory says; without states also what has been superseded since.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -110,10 +110,30 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
+class HitStanding:
+    """Something that a hit states is SUPERSEDED or DISPUTED. All ids are of the hit's partition.
+
+    `memory_id` is the hit's own or that of a fact that was read from it, `text` what it says. `superseded_by` holds
+    instead, at the end of the chain; `newer` is that with the memories it was read from. `counterparts` say otherwise:
+    the other memories of the conflict, and those that they were read from.
+    """
+
+    memory_id: str
+    state: State
+    text: str
+    superseded_by: str = ""
+    conflict_id: str = ""
+    counterparts: tuple[str, ...] = ()
+    newer: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A recalled memory. `score` is 0 to 1 and comparable within one recall; `confidence`, 0 to 1, is how likely it is
     that the memory bears on the question. `components` and `path` (entity names) only when asked for. `duplicates` are
-    memories that were folded into it. `suspicious`: it reads like an instruction to a model.
+    memories that were folded into it. `suspicious`: it reads like an instruction to a model. `standings`: what it
+    states that does not hold as it stands. `counterpart_of`: the id of the hit that it contradicts, if it is here for
+    that.
     """
 
     partition: Partition
@@ -125,6 +145,8 @@ class Hit:
     confidence: float = 0.0
     duplicates: tuple[tuple[Partition, str], ...] = ()
     suspicious: bool = False
+    standings: tuple[HitStanding, ...] = ()
+    counterpart_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from memsidecar.domain.conflicts.chain import never_true
+from memsidecar.domain.conflicts.closing import forget, leave
+from memsidecar.domain.conflicts.opening import open_conflicts_of
+from memsidecar.domain.conflicts.policies import source_of
+from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
+from memsidecar.domain.conflicts.settle import Challenge, Settled, settle
 from memsidecar.domain.decision import Decision, current
 from memsidecar.domain.events import Change, MemoryPurged, MemoryRecorded
 from memsidecar.domain.memory import Entity, Memory, State
@@ -20,13 +26,16 @@ def delete(decision: Decision, memory_id: str, etag: str, reason: str) -> Memory
     if memory.state is State.DELETED:
         return memory
     deleted = soft_delete(decision, memory, reason)
+    leave(decision, memory_id)
     for entity in left_alone(decision, memory.mentions):
         soft_delete(decision, entity, UNNAMED)
     return deleted
 
 
-def undelete(decision: Decision, memory_id: str) -> Memory:
-    """Bring a soft-deleted memory back. One that is not deleted stays as it is. Raises NotFound.
+def undelete(decision: Decision, memory_id: str, rules: ConflictRules = DEFAULT_RULES) -> Memory:
+    """Bring a soft-deleted memory back. One that is not deleted stays as it is. Raises NotFound, ConflictRejected.
+
+    It meets what has become known of its slot meanwhile as if it were written now: it may be history by now.
 
     When the same content was stored again meanwhile, both are live: the caller asked for this one by name, and neither
     may take the other's history away. What is said next adds to the older one (`PartitionView.by_digest`).
@@ -34,10 +43,10 @@ def undelete(decision: Decision, memory_id: str) -> Memory:
     memory = current(decision, memory_id, "")
     if memory.state is not State.DELETED:
         return memory
-    restored = _restore(decision, memory)
+    restored = _restore(decision, memory, rules)
     for entity in map(decision.view.memory, memory.mentions):
         if entity is not None and entity.state is State.DELETED and discovered(entity):
-            _restore(decision, entity)
+            _restore(decision, entity, rules)
     return restored
 
 
@@ -45,6 +54,7 @@ def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
     """Remove a memory for good, and with it the names that only it held. Raises NotFound, EtagMismatch."""
     memory = current(decision, memory_id, etag)
     decision.record(MemoryPurged(memory_id, decision.request.actor, reason))
+    forget(decision, memory_id)
     for entity_id in memory.mentions:
         entity = decision.view.memory(entity_id)
         if entity is not None and discovered(entity) and not any(decision.view.naming(entity_id)):
@@ -65,17 +75,22 @@ def soft_delete(decision: Decision, memory: Memory, reason: str) -> Memory:
     return deleted
 
 
-def _restore(decision: Decision, memory: Memory) -> Memory:
+def _restore(decision: Decision, memory: Memory, rules: ConflictRules) -> Memory:
     restored = replace(
         memory,
-        state=State.ACTIVE,
+        state=State.ACTIVE if memory.superseded_at is None else State.SUPERSEDED,
         deleted_at=None,
         purge_at=None,
         updated_at=decision.now,
         version=memory.version + 1,
     )
-    decision.record(MemoryRecorded(Change.UNDELETED, restored, None, decision.request.actor))
-    return restored
+    settled = Settled(restored)
+    if any(open_conflicts_of(decision.view, memory.id)):
+        settled = Settled(replace(restored, state=State.DISPUTED))
+    elif restored.state is State.ACTIVE or not never_true(restored):
+        settled = settle(decision, restored, Challenge(rules, said_by=source_of(memory)))
+    settled.record(decision, MemoryRecorded(Change.UNDELETED, settled.memory, None, decision.request.actor))
+    return settled.memory
 
 
 def discovered(memory: Memory | None) -> bool:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import Protocol
 
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Event
 from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Relation, apply, edges_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import entity_key
 
 _NONE: frozenset[str] = frozenset()
+IDENTITY = "same_as"
+"""The attribute of the records of merges of entities: they are kept as resolved conflicts."""
 # The edges by which a memory leads to an entity.
 NAMING = frozenset({Relation.MENTIONS, Relation.ABOUT})
 
@@ -33,11 +37,12 @@ class PartitionView(Protocol):
         ...
 
     def entity(self, key: str) -> str | None:
-        """The live entity with that name or alias (`entity_key`); the oldest one when several share it."""
+        """The live entity with that name or alias (`entity_key`), none that is merged into another one; the oldest one
+        when several share it."""
         ...
 
     def named(self, key: str) -> Iterable[str]:
-        """All live entities with that name or alias."""
+        """All live entities with that name or alias, none that are merged into another one."""
         ...
 
     def naming(self, entity_id: str) -> Iterable[str]:
@@ -56,12 +61,31 @@ class PartitionView(Protocol):
         """The verdicts on what it says now."""
         ...
 
+    def in_slot(self, subject: str, family: str) -> Iterable[str]:
+        """All memories whose slot has that subject (an entity id, empty for the user) and family, of every state."""
+        ...
+
+    def conflict(self, conflict_id: str) -> Conflict | None:
+        """The newest version."""
+        ...
+
+    def conflicts_of(self, memory_id: str) -> Iterable[str]:
+        """Ids of the conflicts that a memory takes, or took, part in."""
+        ...
+
 
 def entity_keys(entity: Entity) -> tuple[str, ...]:
     """The keys under which an entity is found: its name first, then its aliases."""
     keys = dict.fromkeys(entity_key(name) for name in (entity.display_name, *entity.aliases))
     keys.pop("", None)
     return tuple(keys)
+
+
+def named_keys(memory: Memory) -> tuple[str, ...]:
+    """The keys that lead to a memory: an entity's that is live and not merged into another one, else none."""
+    if not isinstance(memory.body, Entity) or memory.state in (State.DELETED, State.SUPERSEDED):
+        return ()
+    return entity_keys(memory.body)
 
 
 def names(memory: Memory, entity_id: str) -> bool:
@@ -87,6 +111,10 @@ class Overlay:
         self._purged: set[str] = set()
         self._vectors: dict[str, bool] = {}
         self._feedback: dict[str, Feedback] = {}
+        self._conflicts: dict[str, Conflict] = {}
+        # Who may be in a slot, and in which conflicts a memory may take part.
+        self._slots: dict[tuple[str, str], dict[str, None]] = {}
+        self._parts: dict[str, dict[str, None]] = {}
 
     def add(self, event: Event) -> None:
         """See what this event will do."""
@@ -102,6 +130,10 @@ class Overlay:
             self._vectors[delta.subject] = len(delta.vectors.rows) > 0
         if delta.feedback is not None and self.memory(delta.subject) is not None:
             self._feedback[delta.subject] = delta.feedback
+        if delta.conflict is not None:
+            self._conflicts[delta.subject] = delta.conflict
+            for memory_id in delta.conflict.memories:
+                self._parts.setdefault(memory_id, {})[delta.subject] = None
 
     def _put(self, memory: Memory) -> None:
         known = self.memory(memory.id)
@@ -111,6 +143,8 @@ class Overlay:
         if known is None and isinstance(memory.body, Episode) and memory.scope.session:
             self._episodes.setdefault(memory.scope.session, []).append(memory.id)
         self._memories[memory.id] = memory
+        if (slot := slot_of(memory)) is not None:
+            self._slots.setdefault((slot.subject, slot.family), {})[memory.id] = None
         if memory.digest:
             self._digests.setdefault(memory.digest, {})[memory.id] = None
         if isinstance(memory.body, Entity):
@@ -142,7 +176,7 @@ class Overlay:
         found = [i for i in self._under.named(key) if i not in self._memories]
         for memory_id in self._entities.get(key, ()):
             memory = self._live(memory_id)
-            if memory is not None and isinstance(memory.body, Entity) and key in entity_keys(memory.body):
+            if memory is not None and key in named_keys(memory):
                 found.append(memory_id)
         return found
 
@@ -165,6 +199,23 @@ class Overlay:
     def feedback(self, memory_id: str) -> Feedback:
         known = self._feedback.get(memory_id)
         return self._under.feedback(memory_id) if known is None else known
+
+    def in_slot(self, subject: str, family: str) -> Iterable[str]:
+        found = [i for i in self._under.in_slot(subject, family) if i not in self._memories]
+        for memory_id in self._slots.get((subject, family), ()):
+            memory = self._memories.get(memory_id)
+            slot = slot_of(memory) if memory is not None else None
+            if slot is not None and (slot.subject, slot.family) == (subject, family):
+                found.append(memory_id)
+        return found
+
+    def conflict(self, conflict_id: str) -> Conflict | None:
+        return self._conflicts.get(conflict_id) or self._under.conflict(conflict_id)
+
+    def conflicts_of(self, memory_id: str) -> Iterable[str]:
+        found = [i for i in self._under.conflicts_of(memory_id) if i not in self._conflicts]
+        own = (i for i in self._parts.get(memory_id, ()) if memory_id in self._conflicts[i].memories)
+        return [*found, *own]
 
     def _live(self, memory_id: str) -> Memory | None:
         memory = self._memories.get(memory_id)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memsidecar.domain.fold import Delta, Edge
+from memsidecar.domain.conflict import ConflictState
+from memsidecar.domain.fold import Delta, Edge, Relation
 from memsidecar.domain.memory import Kind, State
 from memsidecar.domain.scope import Partition
+from memsidecar.domain.ties import Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,15 @@ class GraphNode:
     memory_id: str
     kind: Kind
     state: State
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConflict:
+    """A conflict as the graph knows it."""
+
+    conflict_id: str
+    state: ConflictState
     version: int
 
 
@@ -59,7 +70,10 @@ class GraphStore(Protocol):
     async def apply(self, changes: Sequence[GraphChange]) -> None:
         """Apply changes in order, in one transaction that also stores the last position. Idempotent.
 
-        An edge to a memory that does not exist (any more) is left out. One writer; calls queue.
+        A record's newest version, memory or conflict, replaces all that it draws. An edge is drawn to and from what is
+        there at that moment: one to a memory that does not exist (any more) is left out, also when its id is used again
+        later; a history records what is referred to first. A purge takes all edges at a memory along, and those that it
+        draws between others. How changes are cut into calls makes no difference. One writer; calls queue.
         Raises StoreUnavailable when the engine fails; the graph is then as before the call or as after it.
         """
         ...
@@ -70,17 +84,33 @@ class GraphStore(Protocol):
         """Memories of a partition in the order of their ids, after the given id."""
         ...
 
-    async def edges(self, partition: Partition, memory_id: str) -> Sequence[Edge]:
-        """Edges that issue from a memory, ordered by relation and target."""
+    async def edges(self, partition: Partition, memory_id: str, relations: Collection[Relation] = ()) -> Sequence[Edge]:
+        """Edges from a memory to another, each once, ordered by relation and target; of the relations, or of all."""
         ...
 
     async def neighbours(
-        self, partition: Partition, starts: Sequence[str], depth: int, limit: int
+        self,
+        partition: Partition,
+        starts: Sequence[str],
+        depth: int,
+        limit: int,
+        relations: Collection[Relation] = (),
     ) -> Sequence[Neighbour]:
         """Memories within `depth` (1 to 3) edges of the starts, in either direction, nearest first, starts left out.
 
-        Never leaves the partition. Ties are ordered by id.
+        Only over the relations, or over all when there are none. Never leaves the partition. Ties are ordered by id.
         """
+        ...
+
+    async def ties(self, partition: Partition, memory_ids: Sequence[str]) -> Sequence[Tie]:
+        """All ties that start or end at one of the memories, each once, ordered by relation, source, target, drawer.
+
+        A judgement has the validity of its target as the graph knows it.
+        """
+        ...
+
+    async def conflicts(self, partition: Partition, after: str, limit: int) -> Sequence[GraphConflict]:
+        """Conflicts of a partition in the order of their ids, after the given id."""
         ...
 
     async def count(self, partition: Partition) -> int: ...

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Entry, Event, Matrix
+from memsidecar.domain.job import JobChange
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
 
@@ -32,6 +34,7 @@ class Append:
     events: Sequence[Event]
     recorded_at: int
     requests: Sequence[Request] = ()
+    jobs: Sequence[JobChange] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +102,9 @@ class Ledger(Protocol):
     async def append(self, batch: Append) -> Sequence[Entry]:
         """Durable when it returns: one fsynced transaction, shared with whoever else waits at that moment.
 
-        The entries carry revisions expected_revision+1 ... in the order of `events`; vectors are stored beside them and
-        requests with them. MemoryPurged erases the payloads and vectors of that memory's earlier entries in the same
-        transaction, and the requests' answers stay.
+        The entries carry revisions expected_revision+1 ... in the order of `events`; vectors are stored beside them,
+        requests and changes of jobs (`JobStore`) with them. MemoryPurged erases the payloads and vectors of that
+        memory's earlier entries in the same transaction, and the requests' answers stay.
         Raises RequestKnown when one of the request ids is recorded already, StaleRevision, StoreFull,
         StoreUnavailable; then nothing was stored.
         """
@@ -197,4 +200,12 @@ class EventCodec(Protocol):
 
     def decode_memory(self, payload: bytes, partition: Partition) -> Memory:
         """Raises ValueError when the bytes are not a memory."""
+        ...
+
+    def encode_conflict(self, conflict: Conflict) -> bytes:
+        """A conflict alone, as a resident partition's snapshot holds it."""
+        ...
+
+    def decode_conflict(self, payload: bytes) -> Conflict:
+        """Raises ValueError when the bytes are not a conflict."""
         ...

@@ -22,6 +22,8 @@ from memsidecar.server.methods import handlers
 from memsidecar.server.servicers.generation import GenerationServicer, GenerationSettings
 from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.ingest import Ingest
+from memsidecar.server.servicers.job import JobServicer
+from memsidecar.server.servicers.knowledge import KnowledgeServicer
 from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
@@ -31,14 +33,22 @@ from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.generation import RecallDuring
 from memsidecar.services.health import Health
 from memsidecar.services.info import Info
+from memsidecar.services.jobs import Jobs
+from memsidecar.services.knowledge import Knowledge
 from memsidecar.services.memories import Memories
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
+from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.watch import Watch
 from memsidecar.v1 import (
     generation_service_pb2,
     info_service_pb2,
+    job_service_pb2,
+    knowledge_service_pb2,
     memory_service_pb2,
     recall_service_pb2,
     session_service_pb2,
@@ -58,10 +68,12 @@ _GENERATIONS_SHARE: Final = 0.8
 
 _MEMORY = memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"]
 _RECALL = recall_service_pb2.DESCRIPTOR.services_by_name["RecallService"]
+_KNOWLEDGE = knowledge_service_pb2.DESCRIPTOR.services_by_name["KnowledgeService"]
+_JOB = job_service_pb2.DESCRIPTOR.services_by_name["JobService"]
 _GENERATION = generation_service_pb2.DESCRIPTOR.services_by_name["GenerationService"]
 _SESSION = session_service_pb2.DESCRIPTOR.services_by_name["SessionService"]
 _INFO = info_service_pb2.DESCRIPTOR.services_by_name["InfoService"]
-_API: Final = (_MEMORY, _RECALL, _GENERATION, _SESSION, _INFO)
+_API: Final = (_MEMORY, _KNOWLEDGE, _JOB, _RECALL, _GENERATION, _SESSION, _INFO)
 
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", limits.MAX_MESSAGE_BYTES),
@@ -112,12 +124,18 @@ class Services:
 
     remember: Remember
     memories: Memories
+    knowledge: Knowledge
+    slot_history: SlotHistory
+    unite: UniteEntities
+    neighbours: Neighbours
     recall: Recall
     recall_during: RecallDuring
     give_feedback: GiveFeedback
     usage_of: UsageOf
     build_context: BuildContext
     sessions: Sessions
+    end_session: EndSession
+    jobs: Jobs
     info: Info
     health: Health
     watch: Watch
@@ -201,6 +219,16 @@ class Server:
             namespace,
             services.now,
         )
+        knowledge = KnowledgeServicer(
+            services.knowledge,
+            services.slot_history,
+            services.unite,
+            services.neighbours,
+            services.usage_of,
+            namespace,
+            services.now,
+        )
+        jobs = JobServicer(services.jobs, services.usage_of, namespace, services.now)
         recall = RecallServicer(
             services.recall,
             services.build_context,
@@ -219,11 +247,13 @@ class Server:
                 Terms(min_confidence=settings.min_confidence, heartbeat=settings.heartbeat),
             ),
         )
-        sessions = SessionServicer(services.sessions, namespace)
+        sessions = SessionServicer(services.sessions, services.end_session, services.usage_of, namespace, services.now)
         health = self._health.handler()
         data.add_generic_rpc_handlers(
             (
                 handlers(_MEMORY, memory, calls),
+                handlers(_KNOWLEDGE, knowledge, calls),
+                handlers(_JOB, jobs, calls),
                 handlers(_RECALL, recall, calls),
                 handlers(_GENERATION, generations, calls),
                 handlers(_SESSION, sessions, calls),

@@ -37,7 +37,7 @@ _SANE_ID = re.compile(r"[!-~]{1,128}")
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 Handler: TypeAlias = Callable[[Any, Context], Any]
 # Where a request says its namespace: first its scope, then the names that requests carry.
-_NAMES = ("name", "session", "parent")
+_NAMES = ("name", "session", "parent", "memory", "target", "source")
 
 
 class Calls:

@@ -13,7 +13,7 @@ from memsidecar.server.calls import Calls
 from memsidecar.server.wire import reader
 
 # Calls that last as long as their client wants.
-_WATCHES: Final = frozenset({"WatchMemories"})
+_WATCHES: Final = frozenset({"WatchMemories", "WatchJob"})
 
 
 def handlers(

@@ -46,6 +46,8 @@ _CODES: dict[type[errors.SidecarError], tuple[grpc.StatusCode, str]] = {
     errors.StoreUnavailable: (_Code.UNAVAILABLE, "STORE_UNAVAILABLE"),
     errors.StoreFull: (_Code.RESOURCE_EXHAUSTED, "STORE_FULL"),
     errors.ModelUnavailable: (_Code.UNAVAILABLE, "MODEL_UNAVAILABLE"),
+    errors.ConflictRejected: (_Code.FAILED_PRECONDITION, "CONFLICT_REJECTED"),
+    errors.ConflictBlocked: (_Code.FAILED_PRECONDITION, "CONFLICT_BLOCKED"),
     errors.LedgerDamaged: (_Code.DATA_LOSS, "LEDGER_DAMAGED"),
     # Only a start can fail with it, before there is a server.
     errors.DataDirectoryBusy: (_Code.INTERNAL, "INTERNAL"),

@@ -11,6 +11,7 @@ from memsidecar.domain import limits
 from memsidecar.domain.diversity import enough, fold, fold_key, vary
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.recall import Hit
+from memsidecar.services.linking import Group, Linking, Placed, standings_of
 from memsidecar.services.search import Candidate, Search
 
 # Candidates looked at beyond those that are wanted: near duplicates take places, and variety needs something to choose.
@@ -63,17 +64,23 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
     if wanted.diversity > 0:
         groups = _varied(searches, ranked, groups, depth + 1, wanted)
     best = ranked[0].score
-    page = groups[wanted.skip : depth]
+    placed = Linking(searches, ranked, groups).first(depth + 1)
+    page = placed[wanted.skip : depth]
     if wanted.breadth is not None:
-        page = page[: enough([ranked[group[0]].score for group in page], wanted.breadth, wanted.most)]
-    hits = [_hit(searches, ranked, group, best) for group in page]
-    more = wanted.breadth is None and len(groups) > depth and depth < limits.MAX_DEPTH_OF_PAGES
+        page = page[: enough([one.score for one in page], wanted.breadth, wanted.most)]
+    hits = [_hit(searches, ranked, one, best) for one in page]
+    more = wanted.breadth is None and len(placed) > depth and depth < limits.MAX_DEPTH_OF_PAGES
     return Page(hits, more, ranked[0].place, starved)
 
 
-def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:
-    """Places in `ranked`, near duplicates together. Equal numbers hardly ever belong to different texts: then they
-    stay apart."""
+def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[Group]:
+    """Near duplicates together, and what was read from a memory with it. Equal numbers hardly ever belong to different
+    texts: then they stay apart."""
+    groups = [Group(members) for members in _alike(searches, ranked)]
+    return _with_sources(searches, ranked, groups) if any(one.derived for one in ranked) else groups
+
+
+def _alike(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[list[int]]:
     numbers = [candidate.fold for candidate in ranked]
     if len(set(numbers)) == len(numbers):
         return [[place] for place in range(len(ranked))]
@@ -90,19 +97,47 @@ def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[lis
     return sorted(groups)
 
 
-def _new(groups: Sequence[list[int]], ranked: Sequence[Candidate], had: Sequence[frozenset[int]]) -> list[list[int]]:
+def _with_sources(searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[Group]) -> list[Group]:
+    """One hit for one statement: facts join the memory that they were read from, where the best of them stands. Whether
+    that is a candidate itself makes no difference, so that pages agree."""
+
+    def row_of(place: int) -> tuple[int, int]:
+        return ranked[place].place, searches[ranked[place].place].row(ranked[place].number)
+
+    group_of = {row_of(place): group for group in groups for place in group.members}
+    joined: list[Group] = []
+    for group in groups:
+        one = ranked[group.members[0]]
+        source = searches[one.place].source(one.number) if one.derived else None
+        if source is None:
+            joined.append(group)
+            continue
+        row, memory = source
+        known = group_of.get((one.place, row))
+        if known is None:
+            group.source = memory
+            group_of[one.place, row] = group
+            joined.append(group)
+        elif known is not group:
+            known.members += group.members
+    return sorted(joined, key=lambda group: group.best)
+
+
+def _new(groups: Sequence[Group], ranked: Sequence[Candidate], had: Sequence[frozenset[int]]) -> list[Group]:
     """Those of which whoever asks has nothing."""
-    return [group for group in groups if not any(ranked[each].number in had[ranked[each].place] for each in group)]
+    return [
+        group for group in groups if not any(ranked[each].number in had[ranked[each].place] for each in group.members)
+    ]
 
 
 def _varied(
-    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[list[int]], count: int, wanted: Wanted
-) -> list[list[int]]:
+    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[Group], count: int, wanted: Wanted
+) -> list[Group]:
     """The first `_VARIED` by variety, the others after them as they are."""
     # Each page chooses from as many more, so that the pages before it stay as they were.
-    opens = np.array([group[0] // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
+    opens = np.array([group.best // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
     pool = groups[: int(np.searchsorted(opens, _VARIED, side="right"))]
-    firsts = [ranked[group[0]] for group in pool]
+    firsts = [ranked[group.best] for group in pool]
     scores = np.array([one.score for one in firsts], dtype=np.float32)
     vectors: Matrix = np.stack([searches[one.place].vector(one.number) for one in firsts])
     chosen = vary(scores, vectors, min(count, _VARIED), wanted.diversity, opens[: len(pool)]).tolist()
@@ -110,10 +145,21 @@ def _varied(
     return [groups[place] for place in (*chosen, *(p for p in range(len(groups)) if p not in taken))]
 
 
-def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], group: Sequence[int], best: float) -> Hit:
-    first = ranked[group[0]]
-    hit = searches[first.place].hit(first.number, best)
-    if len(group) == 1:
+def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed, best: float) -> Hit:
+    search, group = searches[placed.place], placed.group
+    if group is None:
+        assert placed.brought is not None
+        return replace(search.brought(placed.brought, placed.score, best), counterpart_of=placed.counterpart_of)
+    members = [ranked[place] for place in group.members]
+    if group.source is None:
+        hit = search.hit(members[0].number, best, placed.score)
+        others = members[1:]
+    else:
+        hit = search.standing_for(group.source, search.hit(ranked[group.best].number, best, placed.score))
+        others = members
+    if search.links:
+        standings = standings_of(searches, ranked, group)
+        hit = replace(hit, standings=standings, counterpart_of=placed.counterpart_of)
+    if not others:
         return hit
-    others = (ranked[place] for place in group[1:])
     return replace(hit, duplicates=tuple(searches[one.place].name(one.number) for one in others))

@@ -30,6 +30,7 @@ from memsidecar.domain.generation.values import (
     Terms,
     Watermark,
 )
+from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.question import names_any
 from memsidecar.domain.recall import Hit, Question, Tier
 from memsidecar.domain.rewriting import rewrite
@@ -44,6 +45,7 @@ from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.recall import Recall
 from memsidecar.services.residency import Residency
 from memsidecar.services.standing import Standing
+from memsidecar.services.statements import Statements
 from memsidecar.services.turn import Turn
 from memsidecar.services.usages import Usages
 
@@ -252,7 +254,8 @@ class Following:
                 # Anew each time: it may have left memory since.
                 resident = await self._parts.residency.view(partition)
                 memories = filter(None, map(resident.memory, known[start : start + KNOWN_AT_ONCE]))
-                self._machine.knows([Candidate(Hit(partition, memory, 0.0, Tier.SESSION), 0) for memory in memories])
+                now = self._parts.clock.now()
+                self._machine.knows([_known(Statements(resident, now, now), each) for each in memories])
                 await turn.give()
         self._standing.await_end()
 
@@ -332,6 +335,13 @@ class Following:
 
     def _now(self) -> float:
         return self._parts.clock.monotonic()
+
+
+def _known(statements: Statements, memory: Memory) -> Candidate:
+    """What the agent has of a memory, as it is now."""
+    state = statements.state(memory)
+    seen = replace(memory, state=state) if memory.state is State.SUPERSEDED else memory
+    return Candidate(Hit(memory.scope.partition, seen, 0.0, Tier.SESSION, standings=statements.standings(memory)), 0)
 
 
 def _looked_for(evaluation: Evaluation, prompt: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from memsidecar.domain import limits
+from memsidecar.domain.claims import Span
 from memsidecar.domain.draft import Draft, Outcome, Request
 from memsidecar.domain.errors import SessionEnded, SidecarError
 from memsidecar.domain.generation.values import Exchange, GenerationOutcome
@@ -61,12 +62,15 @@ class KeepExchange:
         def request(step: str) -> Request:
             return Request(str(uuid.uuid5(_IDS, json.dumps([step, *identity]))), content, scope.agent)
 
+        kept: tuple[str, ...] = ()
         if session:
             key = SessionKey(scope.partition, session)
             await self.require_open(key)
             messages = [Message(role, piece) for role, text in said for piece in _pieces(text)]
-            await self._sessions.append(key, messages, None, request("session"))
-        drafts = self._drafts(scope, session or scope.session, said, outcome, began)
+            appended = await self._sessions.append(key, messages, None, request("session"))
+            # The end of the session knows by them what is in memory already.
+            kept = tuple(map(str, appended.seqs))
+        drafts = self._drafts(scope, session or scope.session, said, outcome, began, kept)
         remembered = await self._remember(scope, drafts, Wait.SEARCHABLE, request("memory"))
         memories = []
         for result in remembered.outcomes:
@@ -76,13 +80,21 @@ class KeepExchange:
         return Kept(tuple(memories), remembered.revision)
 
     def _drafts(
-        self, scope: Scope, session: str, said: list[tuple[Role, str]], outcome: GenerationOutcome, began: int
+        self,
+        scope: Scope,
+        session: str,
+        said: list[tuple[Role, str]],
+        outcome: GenerationOutcome,
+        began: int,
+        messages: tuple[str, ...],
     ) -> list[Draft]:
         if len(said) == 1:
             text, speaker = said[0][1], said[0][0].name.lower()
         else:
             text, speaker = "\n".join(f"{role.name.capitalize()}: {spoken}" for role, spoken in said), ""
         ended = max(began, self._clock.now())
+        own = _own_part(said)
+        pieces = list(_pieces(text))
         return [
             Draft(
                 Episode(
@@ -95,10 +107,21 @@ class KeepExchange:
                 path="finish",
                 agent=scope.agent,
                 session=session,
-                source=Provenance(session=session, agent=scope.agent, time=began),
+                source=Provenance(session=session, messages=messages, agent=scope.agent, time=began),
+                # The model's words may look like the user's. Of an exchange longer than a memory nothing is read.
+                heard=own if len(pieces) == 1 else (),
             )
-            for piece in _pieces(text)
+            for piece in pieces
         ]
+
+
+def _own_part(said: list[tuple[Role, str]]) -> tuple[Span, ...] | None:
+    """Where the user's words stand in the text of an exchange; None when it holds nothing but them."""
+    (role, spoken), *rest = said
+    if not rest:
+        return None
+    before = len(f"{role.name.capitalize()}: ")
+    return (Span(before, before + len(spoken)),) if role is Role.USER else ()
 
 
 def _turns(exchange: Exchange) -> Iterator[tuple[Role, str]]:

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from memsidecar.domain import decide, limits, removal
+from memsidecar.domain.as_of import NOW, AsOf
+from memsidecar.domain.conflict import Policy
+from memsidecar.domain.conflicts.chain import true_at
+from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
@@ -21,12 +25,13 @@ from memsidecar.domain.memory import Memory
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.ports.ledger import Ledger
-from memsidecar.ports.runtime import Clock
 from memsidecar.services.backlog import EmbeddingBacklog
+from memsidecar.services.learning import Learning
+from memsidecar.services.moments import Moments
 from memsidecar.services.preparing import Prepared, Preparing, Space
+from memsidecar.services.recorded import Answer
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident.filtering import matching
-from memsidecar.services.writing import Answer
 
 # Memories decoded for a list before others get a turn, and characters of theirs.
 LISTED_AT_ONCE = 32
@@ -62,39 +67,55 @@ class Memories:
         preparing: Preparing,
         space: Space,
         backlog: EmbeddingBacklog,
-        clock: Clock,
+        moments: Moments,
+        rules: RuleChoice = DEFAULT_RULE_CHOICE,
+        learning: Learning | None = None,
     ) -> None:
-        self._residency, self._ledger = residency, ledger
-        self._preparing, self._space, self._backlog, self._clock = preparing, space, backlog, clock
+        self._residency, self._ledger, self._moments, self._rules = residency, ledger, moments, rules
+        self._learning = learning
+        self._preparing, self._space, self._backlog = preparing, space, backlog
 
     async def create(self, partition: Partition, draft: Draft, memory_id: str, request: Request) -> Written:
-        """Store exactly the memory given. Raises AlreadyExists, InvalidField, DimensionMismatch."""
+        """Store exactly the memory given; what it contradicts is superseded or disputed, as the draft's policy or the
+        rules say. Raises AlreadyExists, InvalidField, DimensionMismatch, ConflictRejected."""
         if memory_id and not _MEMORY_ID.fullmatch(memory_id):
             raise InvalidField("memory_id", f"must be 1 to {MAX_MEMORY_ID_CHARS} of a-z, A-Z, 0-9, '.', '_', '~', '-'")
         (found,) = await self._preparing([draft], embed=True)
 
         def command(decision: Decision) -> list[Outcome]:
             chosen = memory_id or decision.new_id()
-            memory = decide.create(decision, draft, found.mentions, found.vectors, chosen, found.digest)
+            rules = self._rules.of(partition.namespace)
+            memory = decide.create(decision, draft, found.mentions, found.vectors, chosen, found.digest, rules)
             return [Outcome(Action.CREATED, memory, "created")]
 
         return self._written(
             partition, await self._residency.write(partition, command, request, {found.text: found.terms})
         )
 
-    async def get(self, partition: Partition, memory_id: str) -> Memory:
-        """The newest version, also of a deleted memory. Raises NotFound."""
-        memory = (await self._residency.view(partition)).memory(memory_id)
-        if memory is None:
+    async def get(self, partition: Partition, memory_id: str, as_of: AsOf = NOW) -> Memory:
+        """The newest version, also of a deleted memory; of a time before now the newest then. Raises NotFound, also for
+        one that was not known or not true at the time."""
+        moment = await self._moments.at(partition, as_of.known_at)
+        memory = moment.resident.memory(memory_id)
+        if memory is None or (as_of.valid_at is not None and not true_at(memory, as_of.valid_at)):
             raise NotFound(resource_name(partition, "memories", memory_id))
-        return self._seen_now(memory)
+        return _seen_at(memory, moment.now)
 
-    async def get_many(self, names: Sequence[tuple[Partition, str]]) -> tuple[Memory, ...]:
+    async def get_many(self, names: Sequence[tuple[Partition, str]], as_of: AsOf = NOW) -> tuple[Memory, ...]:
         """All of them, in order; NotFound names the first that is missing."""
-        return tuple([await self.get(partition, memory_id) for partition, memory_id in names])
+        return tuple([await self.get(partition, memory_id, as_of) for partition, memory_id in names])
 
-    async def list(self, scope: Scope, wanted: Filter, newest_first: bool, after: int | None, limit: int) -> MemoryPage:
-        """A page in the order of creation. While others write, no memory is left out or given twice.
+    async def list(
+        self,
+        scope: Scope,
+        wanted: Filter,
+        newest_first: bool,
+        after: int | None,
+        limit: int,
+        known_at: int | None = None,
+    ) -> MemoryPage:
+        """A page in the order of creation, of what was known at `known_at` (None: now). While others write, no memory
+        is left out or given twice.
 
         It ends before `limit` where its texts alone fill an answer (MAX_PAGE_BYTES).
         """
@@ -102,7 +123,8 @@ class Memories:
         chars = 0
         while True:
             # In slices, each of what is there at its moment: decoding a thousand memories takes long.
-            part = await self._slice(scope, wanted, newest_first, after, min(LISTED_AT_ONCE, limit - len(memories)))
+            count = min(LISTED_AT_ONCE, limit - len(memories))
+            part = await self._slice(scope, wanted, newest_first, after, count, known_at)
             memories += part.memories
             chars += sum(len(memory.text) for memory in part.memories)
             if part.next is None or len(memories) >= limit or chars > limits.MAX_PAGE_BYTES:
@@ -111,11 +133,12 @@ class Memories:
             await asyncio.sleep(0)
 
     async def _slice(
-        self, scope: Scope, wanted: Filter, newest_first: bool, after: int | None, limit: int
+        self, scope: Scope, wanted: Filter, newest_first: bool, after: int | None, limit: int, known_at: int | None
     ) -> MemoryPage:
         """The next memories of a list, up to `limit`, or fewer when their texts are long."""
-        resident = await self._residency.view(scope.partition)
-        mask = matching(resident, scope, wanted, self._clock.now())
+        moment = await self._moments.at(scope.partition, known_at)
+        resident = moment.resident
+        mask = matching(resident, scope, wanted, moment.now)
         births: Any = resident.columns["birth"]
         if after is not None:
             mask &= births < after if newest_first else births > after
@@ -126,7 +149,7 @@ class Memories:
         memories: list[Memory] = []
         chars = 0
         for row in chosen[:limit].tolist():
-            memories.append(self._seen_now(resident.records.get(row)))
+            memories.append(_seen_at(resident.records.get(row), moment.now))
             chars += len(memories[-1].text)
             if chars > CHARS_AT_ONCE:
                 break
@@ -142,21 +165,33 @@ class Memories:
         births: Any = resident.columns["birth"]
         return int(births[row])
 
-    async def update(self, partition: Partition, memory_id: str, patch: Patch, request: Request) -> Written:
-        """Change fields and record a revision. Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch."""
+    async def update(
+        self, partition: Partition, memory_id: str, patch: Patch, request: Request, policy: Policy | None = None
+    ) -> Written:
+        """Change fields and record a revision; `policy` is for what it contradicts from then on, None the rules'.
+
+        Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch, ConflictRejected."""
         given = self._space.check(patch.vectors) if patch.vectors is not None else None
         while True:
             known = (await self._residency.view(partition)).memory(memory_id)
             try:
-                return await self._update(partition, memory_id, replace(patch, vectors=given), known, request)
+                return await self._update(partition, memory_id, replace(patch, vectors=given), known, request, policy)
             except _ChangedMeanwhile:
                 continue  # somebody else's change came first; prepare for the text that it left
 
     async def _update(
-        self, partition: Partition, memory_id: str, patch: Patch, known: Memory | None, request: Request
+        self,
+        partition: Partition,
+        memory_id: str,
+        patch: Patch,
+        known: Memory | None,
+        request: Request,
+        policy: Policy | None,
     ) -> Written:
         """`update` of the body that is known. Raises _ChangedMeanwhile when it is another one by now."""
         found: Prepared | None = None
+        if known is not None and self._learning is not None:
+            patch = replace(patch, changes=self._learning.restated(known.body, patch.changes))
         if known is not None and (body := decide.patched_body(known, patch.changes)) != known.body:
             found = await self._preparing.read(body, known.scope.agent)
             if patch.vectors is None and embedded_text(body) != embedded_text(known.body):
@@ -168,7 +203,8 @@ class Memories:
             if known is not None and current is not None and current.body != known.body:
                 raise _ChangedMeanwhile
             names, digest = (None, None) if found is None else (found.mentions, found.digest)
-            memory = decide.update(decision, memory_id, patch, names, digest)
+            rules = self._rules.of(partition.namespace)
+            memory = decide.update(decision, memory_id, patch, names, digest, rules, policy)
             return [Outcome(Action.CREATED, memory, "updated")]
 
         terms = {found.text: found.terms} if found is not None else None
@@ -210,10 +246,12 @@ class Memories:
             await self._space.forget(known.body)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
-        """Bring a soft-deleted memory back. Raises NotFound, also after its purge."""
+        """Bring a soft-deleted memory back; it may be history by now, or in dispute. Raises NotFound, also after its
+        purge, and ConflictRejected."""
 
         def command(decision: Decision) -> list[Outcome]:
-            return [Outcome(Action.CREATED, removal.undelete(decision, memory_id), "restored")]
+            rules = self._rules.of(partition.namespace)
+            return [Outcome(Action.CREATED, removal.undelete(decision, memory_id, rules), "restored")]
 
         return self._written(partition, await self._residency.write(partition, command, request))
 
@@ -232,19 +270,20 @@ class Memories:
             raise NotFound(resource_name(partition, "memories", memory_id))
         return found[:limit]
 
-    def _seen_now(self, memory: Memory) -> Memory:
-        state = memory.state_at(self._clock.now())
-        return memory if state is memory.state else replace(memory, state=state)
-
     def _written(self, partition: Partition, answer: Answer) -> Written:
         """What a write left of one memory. Raises NotFound when the answer is a repeated one, about a memory that is
         purged since."""
         (result,) = answer.results
         if isinstance(result, SidecarError):
             raise result
-        if result is None:
+        if not isinstance(result, Outcome):
             raise NotFound("a memory stored by this request (purged since)")
         loaded = self._residency.peek(partition)
         if loaded is not None and loaded.resident.due:
             self._backlog.notice(partition)
         return Written(result.memory, answer.revision)
+
+
+def _seen_at(memory: Memory, now: int) -> Memory:
+    state = memory.state_at(now)
+    return memory if state is memory.state else replace(memory, state=state)

@@ -28,13 +28,17 @@ NO_SESSION = TierReport(Tier.SESSION, TierOutcome.SKIPPED, 0, 0.0, "the query na
 
 @dataclass(slots=True)
 class Plan:
-    """A question with what it means in each partition that it reads. `loaded` are those of the present."""
+    """A question with what it means in each partition that it reads. `loaded` are those of the present.
+
+    `now` is when the question is asked, `known` when the partitions are read.
+    """
 
     question: Question
     profile: Profile
     residents: list[tuple[Resident, Analysis]]
     loaded: list[Loaded]
     now: int
+    known: int
     deadline: float | None
     tiers: frozenset[Tier]
     times: Times

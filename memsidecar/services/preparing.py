@@ -179,6 +179,11 @@ class Preparing:
     def __init__(self, space: Space) -> None:
         self._space = space
 
+    @property
+    def embeds(self) -> bool:
+        """Whether vectors are made here: what has none gets them later."""
+        return self._space.embeds
+
     async def __call__(self, drafts: Sequence[Draft], *, embed: bool) -> list[Prepared]:
         """Names and tokens of every draft; its vectors, when the caller gave them, or `embed` and the model answers in
         good time.

@@ -25,14 +25,17 @@ _FLOAT_BITS = 30
 def standing(resident: Resident, scope: Scope, wanted: Filter, now: int, limit: int) -> tuple[Memory, ...]:
     """At most `limit` of the user's own, by importance, then confidence, preferences before facts, the oldest first.
 
-    Of `wanted` all but the kinds holds; without states only what is not disputed. Takes microseconds a thousand rows,
+    Of `wanted` all but the kinds holds; without states only what is not disputed, and what is true at its `valid_at`,
+    or now. Takes microseconds a thousand rows,
     and decodes no more than twice the limit.
     """
     kinds = _STANDING & wanted.kinds if wanted.kinds else _STANDING
     if not kinds or not resident.rows or limit <= 0:
         return ()
     states = wanted.states or frozenset({State.ACTIVE})
-    mask = matching(resident, replace(scope, session=""), replace(wanted, kinds=kinds, states=states), now)
+    valid_at = now if wanted.valid_at is None else wanted.valid_at
+    asked = replace(wanted, kinds=kinds, states=states, valid_at=valid_at)
+    mask = matching(resident, replace(scope, session=""), asked, now)
     own = _names_of(resident, scope.user)
     found: list[Memory] = []
     for row in _first(resident, np.flatnonzero(mask), limit * _LOOKED_AT).tolist():

@@ -10,6 +10,7 @@ from memsidecar.domain.confidence import answer_confidence
 from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
+from memsidecar.domain.newer_first import newer_first
 from memsidecar.domain.profile import Profile, with_weights
 from memsidecar.domain.profile_choice import Choice
 from memsidecar.domain.question import Analysis, analyse
@@ -167,6 +168,7 @@ class Recall:
         else:
             residents = [await self._past.view(partition, question.known_at, now) for partition in partitions]
             now = question.known_at
+        known_at = now
         if question.time is not None:
             now = question.time
         times = await self._named(question, now)
@@ -188,7 +190,7 @@ class Recall:
             present = residents[0] if loaded else await self._residency.view(scope.partition)
             if present.head.revision < question.min_revision:
                 raise RevisionUnknown(str(question.min_revision))
-        return Plan(question, profile, read, loaded, now, deadline, tiers, times, heard)
+        return Plan(question, profile, read, loaded, now, known_at, deadline, tiers, times, heard)
 
     async def _named(self, question: Question, now: int) -> Times:
         if is_long(question.text):
@@ -249,7 +251,7 @@ class Recall:
             reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
             whole = replace(
                 whole,
-                hits=reranked.hits[skip : skip + most],
+                hits=newer_first(reranked.hits)[skip : skip + most],
                 reports=(*whole.reports, reranked.report),
                 more=whole.more or len(whole.hits) > skip + most,
             )
@@ -304,7 +306,9 @@ class Recall:
         return searches
 
     def _searching(self, plan: Plan, resident: Resident, analysis: Analysis) -> Search:
-        return Search(resident, plan.question, analysis, plan.profile, plan.now, self._clock.monotonic)
+        return Search(
+            resident, plan.question, analysis, plan.profile, plan.now, self._clock.monotonic, known=plan.known
+        )
 
     def _answer(self, plan: Plan, vector: Matrix | None, searches: list[Search], skip: int, most: int) -> Recalled:
         question, analysis = plan.question, plan.residents[0][1]

@@ -16,9 +16,10 @@ from memsidecar.ports.ledger import Ledger
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.snapshots import Snapshots
 from memsidecar.services.hydration import SNAPSHOT_AFTER, Hydration
+from memsidecar.services.recorded import Answer
 from memsidecar.services.resident import Resident, Terms
 from memsidecar.services.usages import Usages
-from memsidecar.services.writing import Answer, Command, PartitionWriter, Retired
+from memsidecar.services.writing import Command, PartitionWriter, Retired
 
 _log = logging.getLogger(__name__)
 

@@ -9,20 +9,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memsidecar.domain.confidence import grounds, hit_confidence
+from memsidecar.domain.conflicts.chain import true_at
+from memsidecar.domain.cues import asks_for_history, is_polar
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
-from memsidecar.domain.memory import Entity, Memory
+from memsidecar.domain.meeting import meets, state_seen
+from memsidecar.domain.memory import Entity, Memory, State
+from memsidecar.domain.newer_first import LINKED
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
-from memsidecar.domain.recall import Hit, Question, Tier, TierReport
+from memsidecar.domain.reading import sources_of
+from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
+from memsidecar.domain.slots import BEARS, bears_on, slot_of
+from memsidecar.domain.tokens import token_counts, tokens
 from memsidecar.domain.traits import Trait
 from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
 from memsidecar.services.resident.filtering import matching
 from memsidecar.services.signals import gather, with_neighbours
 from memsidecar.services.sources import SOURCES, Ask, Found, RowNumbers, Source, ask_all
+from memsidecar.services.statements import Statements
 
 # Candidates that each source brings for every hit asked for, and at least this many: the sum may lift a row that is
 # second in both sources over the first of either.
@@ -39,18 +47,29 @@ FRESH = 0.05
 # Candidates read without a break: about a millisecond.
 READ_AT_ONCE = 40
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
+# A statement that the question is about is nearly as close to it as the whole turn that states it, and so is what says
+# otherwise: at least this share of the turn's cosine. Measured on BEAM: below it are turns that are asked about for
+# something else that they say.
+BEARING = 0.6
+
+
+def _is_counted(memory: Memory) -> bool:
+    """Whether it says how many or how much, which no question that yes answers is after."""
+    slot = slot_of(memory)
+    return slot is not None and slot.quantity is not None
 
 
 class Candidate(NamedTuple):
     """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
     candidate in its search, `place` that of its search among those of the question; `fold` is equal for candidates that
-    may say the same."""
+    may say the same. `derived` was read from another memory."""
 
     behind: float
     place: int
     birth: int
     number: int
     fold: int
+    derived: bool = False
 
     @property
     def score(self) -> float:
@@ -67,8 +86,12 @@ class Search:
         now: int,
         monotonic: Callable[[], float],
         sources: Sequence[Source] = SOURCES,
+        known: int | None = None,
     ) -> None:
+        """`known` is when the partition is read, default `now`, when the question is asked."""
         self._resident, self._question, self._analysis = resident, question, analysis
+        self._known = now if known is None else known
+        self._statements = Statements(resident, now, self._known)
         self._profile, self._now, self._monotonic, self._sources = profile, now, monotonic, sources
         # How each source did; one that had nothing to look for is not in it.
         self.reports: dict[Tier, TierReport] = {}
@@ -92,7 +115,7 @@ class Search:
     def look(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None, wider: int = 1) -> None:
         """The first half of `run`: candidates. Nothing may be written to the partition before the second."""
         resident, question, analysis = self._resident, self._question, self._analysis
-        mask = matching(resident, question.scope, question.filter, self._now)
+        mask = matching(resident, question.scope, question.filter, self._now, self._known)
         known = (e for e in question.entities if e in resident.lookup.rows)
         self._entities = tuple(dict.fromkeys((*known, *analysis.entities)))
         alone = not analysis.terms and not self._entities
@@ -136,9 +159,30 @@ class Search:
         births: Any = self._resident.columns["birth"][self._rows]
         chosen = order(scores, births, limit)
         lowest = self._question.min_score
-        folds = self._resident.columns["fold"][self._rows[chosen]]
-        found = zip(scores[chosen].tolist(), births[chosen].tolist(), chosen.tolist(), folds.tolist(), strict=True)
-        return [Candidate(-score, place, birth, index, fold) for score, birth, index, fold in found if score >= lowest]
+        columns, rows = self._resident.columns, self._rows[chosen]
+        found = zip(
+            scores[chosen].tolist(),
+            births[chosen].tolist(),
+            chosen.tolist(),
+            columns["fold"][rows].tolist(),
+            columns["derived"][rows].tolist(),
+            strict=True,
+        )
+        return [
+            Candidate(-score, place, birth, index, fold, derived)
+            for score, birth, index, fold, derived in found
+            if score >= lowest
+        ]
+
+    def row(self, candidate: int) -> int:
+        return int(self._rows[candidate])
+
+    def source(self, candidate: int) -> tuple[int, Memory] | None:
+        """The memory that a candidate was read from, with its row, if the question allows it; of several the newest."""
+        allowed = (self.wanted(source) for source in sources_of(self.memory(candidate)))
+        found = [memory for memory in allowed if memory is not None]
+        newest = max(found, key=lambda memory: (memory.said_at, memory.id), default=None)
+        return None if newest is None else (self._resident.lookup.rows[newest.id], newest)
 
     def had(self) -> frozenset[int]:
         """The candidates that whoever asks has already."""
@@ -150,12 +194,80 @@ class Search:
         rows = [row for partition, i in without if partition.user == user and (row := known.get(i)) is not None]
         return frozenset(np.flatnonzero(np.isin(self._rows, rows)).tolist())
 
-    def hit(self, candidate: int, best: float) -> Hit:
-        """A candidate as a hit; `best` is the best score of the answer."""
+    @property
+    def links(self) -> bool:
+        """Whether there may be memories here that supersede or contradict others."""
+        return self._statements.possible
+
+    def standings(self, memory: Memory) -> tuple[HitStanding, ...]:
+        return self._statements.standings(memory)
+
+    def wanted(self, memory_id: str) -> Memory | None:
+        """A memory that was not looked for, if the question allows it as a hit."""
+        question, memory = self._question, self._statements.memory(memory_id)
+        if memory is None or not meets(memory, question.scope, question.filter, self._now, self._known):
+            return None
+        return None if (self._resident.partition, memory_id) in question.without else memory
+
+    def bears(self, own: Memory, standing: HitStanding, other_id: str) -> bool:
+        """Whether the question is about what a hit states and another memory says otherwise, so that the other belongs
+        beside it. A turn says many things; a question after one of them must not be answered with what has
+        become of the others."""
+        other = self._statements.memory(other_id) if other_id else None
+        at = self._question.filter.valid_at
+        if other is None or (at is not None and not true_at(other, at)):
+            return False
+        if own.id == standing.memory_id:
+            return True
+        text = self._question.text
+        polar = is_polar(text)
+        if asks_for_history(text) and not (polar and standing.state is State.DISPUTED):
+            return False
+        if polar and standing.state is State.SUPERSEDED and _is_counted(other):
+            return False
+        rows = [self._resident.lookup.rows[each] for each in (own.id, standing.memory_id, other_id)]
+        if self._vector is None or not all(map(self._resident.has_vectors, (own.id, standing.memory_id, other_id))):
+            return self._shares_words(standing.text, other.text)
+        whole, *sides = self._resident.vectors.score(self._vector, np.array(rows, dtype=np.int32)).tolist()
+        return bool(min(sides) >= BEARING * whole) or self._names_slot(other)
+
+    def _names_slot(self, memory: Memory) -> bool:
+        """Whether the question has most of the words that tell the memory's slot from others."""
+        slot = slot_of(memory)
+        if slot is None or slot.quantity is None:
+            return False
+        return bears_on(slot, frozenset(tokens(self._question.text))) >= BEARS
+
+    def _shares_words(self, *texts: str) -> bool:
+        asked = set(self._analysis.terms)
+        return any(not asked.isdisjoint(token_counts(text)) for text in texts)
+
+    def brought(self, memory: Memory, score: float, best: float) -> Hit:
+        """A memory that was not looked for, as a hit beside one with that score."""
+        return Hit(
+            self._resident.partition,
+            self._seen(memory),
+            score,
+            Tier.GRAPH,
+            (Component(LINKED, score, 1.0, score),) if self._question.explain else (),
+            confidence=hit_confidence(score, best),
+            suspicious=self._is_suspicious(self._resident.lookup.rows[memory.id]),
+            standings=self._statements.standings(memory),
+        )
+
+    def standing_for(self, source: Memory, hit: Hit) -> Hit:
+        """The memory that a hit was read from, in its place."""
+        suspicious = self._is_suspicious(self._resident.lookup.rows[source.id])
+        return replace(hit, memory=self._seen(source), suspicious=suspicious)
+
+    def hit(self, candidate: int, best: float, at_least: float = 0.0) -> Hit:
+        """A candidate as a hit; `best` is the best score of the answer. With less than `at_least` it stands beside a
+        hit that has as much, for the sake of which it was moved there."""
         if self._scored is None:
             raise IndexError(candidate)
         memory, tier, suspicious = self._read.get(candidate) or self._reading(candidate, self._scored)
-        score = float(self._scored.scores[candidate])
+        own = float(self._scored.scores[candidate])
+        score = max(own, at_least)
         hit = Hit(
             self._resident.partition,
             memory,
@@ -166,18 +278,22 @@ class Search:
         )
         if not self._question.explain:
             return hit
-        return replace(hit, components=self._scored.explain(candidate), path=self._path(memory))
+        components = self._scored.explain(candidate)
+        if score > own:
+            components = (*components, Component(LINKED, score - own, 1.0, score - own))
+        return replace(hit, components=components, path=self._path(memory))
 
     def _reading(self, candidate: int, scored: Scored) -> tuple[Memory, Tier, bool]:
         """The memory with its state of now, the tier that found it, and whether it is suspicious."""
-        memory = self.memory(candidate)
-        state = memory.state_at(self._now)
-        suspicious = bool(int(self._resident.columns["traits"][self._rows[candidate]]) & _SUSPICIOUS)
-        return (
-            memory if state is memory.state else replace(memory, state=state),
-            scored.main_tier(candidate),
-            suspicious,
-        )
+        suspicious = self._is_suspicious(self.row(candidate))
+        return self._seen(self.memory(candidate)), scored.main_tier(candidate), suspicious
+
+    def _seen(self, memory: Memory) -> Memory:
+        state = state_seen(memory, self._now, self._known)
+        return memory if state is memory.state else replace(memory, state=state)
+
+    def _is_suspicious(self, row: int) -> bool:
+        return bool(int(self._resident.columns["traits"][row]) & _SUSPICIOUS)
 
     def reading(self, limit: int) -> Iterator[None]:
         """Read the best candidates in short steps. When others have written in between, the search is of no use."""
@@ -207,7 +323,8 @@ class Search:
         """What an answer from this partition rests on."""
         if self._scored is None or self._signals is None:
             return NO_GROUNDS
-        return grounds(self._signals, self._scored.own)
+        derived: Any = self._resident.columns["derived"][self._rows]
+        return grounds(self._signals, self._scored.own, ~derived)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
         """Names of the entities that led to a memory: those of the question, else those of the best hits."""

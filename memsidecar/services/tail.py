@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from itertools import islice
 from typing import Any
 
-from memsidecar.domain.events import NO_VECTORS, Entry, MemoryPurged, MemoryRecorded, VectorsRecorded
+from memsidecar.domain.events import NO_VECTORS, ConflictRecorded, Entry, MemoryPurged, MemoryRecorded, VectorsRecorded
 from memsidecar.domain.memory import Memory
 
 # What is held of each watched partition, whoever reads it and however slowly: entries, and bytes of their texts.
@@ -19,6 +19,8 @@ MOST_BYTES = 256 * 1024
 AT_ONCE = 64
 # What an entry takes beside its texts, roughly.
 _ENTRY_BYTES = 1024
+# What each memory of a conflict adds.
+_PART_BYTES = 160
 
 
 class Reader:
@@ -131,8 +133,14 @@ class Tail:
 
 def size_of(entry: Entry) -> int:
     """Bytes that an entry without vectors takes in memory, roughly."""
-    event = entry.event
-    return _ENTRY_BYTES + (_chars(event.memory) if isinstance(event, MemoryRecorded) else 0)
+    match entry.event:
+        case MemoryRecorded(memory=memory):
+            return _ENTRY_BYTES + _chars(memory)
+        case ConflictRecorded(conflict=conflict):
+            parts = len(conflict.memories) + len(conflict.losers) + len(conflict.before) + len(conflict.evidence)
+            return _ENTRY_BYTES + _PART_BYTES * parts + len(conflict.reason)
+        case _:
+            return _ENTRY_BYTES
 
 
 def _without_vectors(entry: Entry) -> Entry:

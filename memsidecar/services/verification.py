@@ -9,7 +9,7 @@ import numpy as np
 
 from memsidecar.domain.errors import LedgerDamaged
 from memsidecar.domain.finding import Finding
-from memsidecar.domain.fold import edges_of
+from memsidecar.domain.fold import ISSUING
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.graph import GraphStore
@@ -20,6 +20,7 @@ from memsidecar.services.hydration import Hydration
 from memsidecar.services.preparing import Space
 from memsidecar.services.projector import GraphProjector
 from memsidecar.services.resident import Resident
+from memsidecar.services.verified import Drawn, conflict_differences
 
 PARTITIONS = 500
 NODES = 1_000
@@ -86,7 +87,7 @@ class Verification:
                 yield replace(finding, repaired=True)
 
     async def _compare_snapshot(self, truth: Resident) -> AsyncIterator[Finding]:
-        """The snapshot with its tail against the ledger alone: records, keywords and vectors."""
+        """The snapshot with its tail against the ledger alone: records, conflicts, slots, keywords and vectors."""
         if await self._snapshots.load(truth.partition) is None:
             return
         other, _ = await self._hydrate(truth.partition)
@@ -102,6 +103,8 @@ class Verification:
                 yield Finding("vectors", name, memory_id, "its feedback in the snapshot differs from the ledger's")
         for memory_id in other.lookup.rows.keys() - truth.lookup.rows.keys():
             yield Finding("vectors", name, memory_id, "is in the snapshot and not in the ledger")
+        for finding in conflict_differences(truth, other):
+            yield finding
         for memory_id, problem in _keyword_differences(truth, other):
             yield Finding("keywords", name, memory_id, problem)
         for memory_id in await self._vector_differences(other):
@@ -122,9 +125,12 @@ class Verification:
     async def _compare_graph(self, truth: Resident) -> AsyncIterator[Finding]:
         partition = truth.partition
         expected: dict[str, Memory] = {i: truth.records.get(row) for i, row in truth.lookup.rows.items()}
+        wanted = Drawn(expected, truth.conflicts.all())
         seen: set[str] = set()
         after = ""
         while nodes := await self._graph.nodes(partition, after, NODES):
+            ties = await self._graph.ties(partition, [node.memory_id for node in nodes])
+            wrong = wanted.wrong_ties(ties, {node.memory_id for node in nodes})
             for node in nodes:
                 seen.add(node.memory_id)
                 memory = expected.get(node.memory_id)
@@ -132,13 +138,30 @@ class Verification:
                     yield Finding("graph", partition, node.memory_id, "is not in the ledger")
                 elif (node.kind, node.state, node.version) != (memory.kind, memory.state, memory.version):
                     yield Finding("graph", partition, node.memory_id, "is not at the ledger's version")
-                else:
-                    edges = {e for e in edges_of(memory) if e.target in expected}
-                    if set(await self._graph.edges(partition, node.memory_id)) != edges:
-                        yield Finding("graph", partition, node.memory_id, "its edges differ from the ledger's")
+                elif wanted.wrong_edges(memory, await self._graph.edges(partition, node.memory_id, ISSUING)):
+                    yield Finding("graph", partition, node.memory_id, "its edges differ from the ledger's")
+            for drawn_by in sorted(wrong):
+                yield Finding("graph", partition, drawn_by, "the edges that it draws differ from the ledger's")
             after = nodes[-1].memory_id
         for memory_id in expected.keys() - seen:
             yield Finding("graph", partition, memory_id, "is missing")
+        async for finding in self._compare_conflicts(truth):
+            yield finding
+
+    async def _compare_conflicts(self, truth: Resident) -> AsyncIterator[Finding]:
+        partition, missing = truth.partition, {conflict.id for conflict in truth.conflicts.all()}
+        after = ""
+        while found := await self._graph.conflicts(partition, after, NODES):
+            for node in found:
+                missing.discard(node.conflict_id)
+                conflict = truth.conflict(node.conflict_id)
+                if conflict is None:
+                    yield Finding("graph", partition, node.conflict_id, "is not in the ledger")
+                elif (node.state, node.version) != (conflict.state, conflict.version):
+                    yield Finding("graph", partition, node.conflict_id, "is not at the ledger's version")
+            after = found[-1].conflict_id
+        for conflict_id in sorted(missing):
+            yield Finding("graph", partition, conflict_id, "is missing")
 
 
 def _keyword_differences(truth: Resident, other: Resident) -> list[tuple[str, str]]:

@@ -8,12 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from memsidecar.domain.conflict import Conflict
+from memsidecar.domain.conflicts.shown import Shown, ids_of, named_by
 from memsidecar.domain.errors import Draining, RevisionUnknown
-from memsidecar.domain.events import Change, Entry, FeedbackGiven, MemoryPurged, MemoryRecorded, VectorsRecorded
+from memsidecar.domain.events import (
+    Change,
+    ConflictRecorded,
+    Entry,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    VectorsRecorded,
+)
 from memsidecar.domain.meeting import meets
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.recall import NO_FILTER, Filter
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.view import IDENTITY
 from memsidecar.ports.ledger import Ledger
 from memsidecar.services.changes import Changes, Listening
 from memsidecar.services.residency import Residency
@@ -36,6 +47,14 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
+class Contradicted:
+    """A conflict was opened, resolved, dismissed or undone; with its memories, as they all were then."""
+
+    shown: Shown
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class Alive:
     """Everything up to the revision has been looked at; `caught_up`: there was nothing more."""
 
@@ -51,7 +70,7 @@ class Behind:
     revision: int
 
 
-Watched: TypeAlias = Changed | Alive | Behind
+Watched: TypeAlias = Changed | Contradicted | Alive | Behind
 """What a watcher is told. A watch after its `revision` goes on without a loss or a duplicate."""
 
 
@@ -72,7 +91,7 @@ class Watch:
         expires is no change, and not told. Vectors and feedback are none either, and move the revision. A purge is
         told whatever the filter: what the memory was is gone, and who holds it must let go of it. Of earlier changes
         of a purged memory it is told that they were, unless something is narrowed: then nobody can tell whether they
-        would meet it.
+        would meet it. A conflict is told when one of its memories, as it was then, meets the filter.
 
         Raises RevisionUnknown for a revision that the store has not reached, LedgerDamaged after everything before
         the damage, StoreUnavailable; Draining as soon as `drain` is called.
@@ -96,13 +115,13 @@ class Watch:
                 looked_at = 0
                 while reader.page and _now() < due:
                     entry = reader.page[0]
-                    told = await watching.is_told(entry)
+                    told = await watching.told(entry)
                     if reader.page[0] is not entry:
                         continue  # it was erased meanwhile
                     reader.page.popleft()
                     reached, looked_at = entry.revision, looked_at + 1
-                    if told:
-                        yield Changed(entry, reached)
+                    if told is not None:
+                        yield told
                         due = _now() + self._heartbeat
                         self._raise_if_draining()
                     await turn.give()
@@ -194,27 +213,55 @@ class _Watching:
         self._limit = min(2 * self._limit, PAGE)
         return entries
 
-    async def is_told(self, entry: Entry) -> bool:
+    async def told(self, entry: Entry) -> Changed | Contradicted | None:
+        """What a watcher is told of an entry."""
         match entry.event:
             case VectorsRecorded() | FeedbackGiven():
-                return False
+                return None
             case MemoryPurged():
-                return True
+                return Changed(entry, entry.revision)
             case MemoryRecorded(change=change, memory=memory):
                 if self._meets(memory, entry):
-                    return True
-                before = None if change is Change.CREATED else await self._before(entry)
-                return before is not None and self._meets(before, entry)
+                    return Changed(entry, entry.revision)
+                before = None if change is Change.CREATED else await self._version(entry.subject, entry)
+                return Changed(entry, entry.revision) if before is not None and self._meets(before, entry) else None
+            case ConflictRecorded(conflict=conflict):
+                return await self._contradicted(conflict, entry)
             case _:
-                return not self._is_narrow
+                return None if self._is_narrow else Changed(entry, entry.revision)
+
+    async def _contradicted(self, conflict: Conflict, entry: Entry) -> Contradicted | None:
+        if conflict.attribute == IDENTITY:
+            # The record of a merge of entities is no conflict of memories; what it has changed is told.
+            return None
+        if conflict.version > 1 and await self._is_as_before(conflict, entry):
+            return None
+        memories: dict[str, Memory] = {}
+        for memory_id in ids_of(conflict):
+            if (memory := await self._version(memory_id, entry)) is not None:
+                memories[memory_id] = memory
+        for memory_id in named_by(tuple(memories.values())):
+            if (memory := await self._version(memory_id, entry)) is not None:
+                memories[memory_id] = memory
+        shown = Shown(conflict, memories)
+        if self._is_narrow and not any(self._meets(memory, entry) for memory in shown.sides):
+            return None
+        return Contradicted(shown, entry.revision)
+
+    async def _is_as_before(self, conflict: Conflict, entry: Entry) -> bool:
+        """Whether it stands as it did: then something else of it was recorded, such as another name of its subject."""
+        for earlier in await self._ledger.history(entry.partition, entry.subject, entry.revision, 1):
+            if isinstance(earlier.event, ConflictRecorded):
+                return _standing(earlier.event.conflict) == _standing(conflict)
+        return False
 
     def _meets(self, memory: Memory, entry: Entry) -> bool:
         return meets(memory, self.scope, self._wanted, entry.recorded_at)
 
-    async def _before(self, entry: Entry) -> Memory | None:
-        """The version that a change has replaced."""
+    async def _version(self, memory_id: str, entry: Entry) -> Memory | None:
+        """The version of a memory before an entry; None when there was none, or it is gone."""
         before = entry.revision
-        while entries := await self._ledger.history(entry.partition, entry.subject, before, 8):
+        while entries := await self._ledger.history(entry.partition, memory_id, before, 8):
             for earlier in entries:
                 match earlier.event:
                     case MemoryRecorded(memory=memory):
@@ -224,6 +271,10 @@ class _Watching:
                     case _:
                         return None
         return None
+
+
+def _standing(conflict: Conflict) -> tuple[object, ...]:
+    return conflict.state, conflict.resolution, conflict.winner, conflict.losers
 
 
 def _now() -> float:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memsidecar.domain.decision import Decision
-from memsidecar.domain.draft import Action, Outcome, Request
-from memsidecar.domain.errors import InvalidField, RequestIdReused, SidecarError
-from memsidecar.domain.events import Entry, Event, MemoryRecorded
+from memsidecar.domain.draft import Request
+from memsidecar.domain.errors import RequestIdReused, SidecarError
+from memsidecar.domain.events import Entry, Event
 from memsidecar.domain.fold import apply
-from memsidecar.domain.memory import Memory
+from memsidecar.domain.job import JobChange
 from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.view import Overlay
 from memsidecar.ports.ledger import Append, Head, Ledger, RequestKnown, StaleRevision
-from memsidecar.ports.ledger import Request as Recorded
+from memsidecar.ports.ledger import Request as KnownRequest
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.services.long_texts import is_long
+from memsidecar.services.recorded import Answer, Recorded, Result, encode
 from memsidecar.services.resident import Resident, Terms
 from memsidecar.services.turn import Turn
 
@@ -28,10 +28,14 @@ _log = logging.getLogger(__name__)
 # Events decided together; more than this would make one transaction long.
 MAX_EVENTS = 2_000
 
-Result = Outcome | SidecarError | None
-"""What a command did to one memory: an outcome, an error of that item alone, or None for a memory that is gone."""
 
-Command = Callable[[Decision], Iterable[Result]]
+class Pause:
+    """A command yields it where others may have a turn; it is no result."""
+
+
+PAUSE = Pause()
+
+Command = Callable[[Decision], Iterable[Result | Pause]]
 """Decides; may be run again on a newer state, so it keeps nothing. One of many items yields their results one by one:
 others get a turn between them."""
 
@@ -42,14 +46,6 @@ class Retired(Exception):
     """This writer's partition has left memory: load it again. Never reaches a caller of the service."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Results in the order of the command's items, and the revision that shows them."""
-
-    results: tuple[Result, ...]
-    revision: int
-
-
 @dataclass(slots=True, eq=False)
 class _Waiting:
     command: Command
@@ -58,6 +54,7 @@ class _Waiting:
     future: asyncio.Future[Answer]
     results: tuple[Result, ...] = ()
     events: list[Event] = field(default_factory=list)
+    jobs: list[JobChange] = field(default_factory=list)
     revision: int = 0
 
 
@@ -168,7 +165,8 @@ class PartitionWriter:
             results = []
             try:
                 for result in waiting.command(decision):
-                    results.append(result)
+                    if not isinstance(result, Pause):
+                        results.append(result)
                     await turn.give()
             except SidecarError as error:
                 refused.append((waiting, error))
@@ -176,7 +174,7 @@ class PartitionWriter:
             except Exception as error:  # whatever it is, it is this caller's alone
                 _set_error(waiting.future, error)
                 continue
-            waiting.results, waiting.events = tuple(results), decision.events
+            waiting.results, waiting.events, waiting.jobs = tuple(results), decision.events, decision.jobs
             if index + 1 < len(batch):
                 for event in waiting.events:
                     view.add(event)
@@ -203,7 +201,7 @@ class PartitionWriter:
     async def _append(self, decided: list[_Waiting]) -> list[_Waiting]:
         """Commit, apply, answer. Returns the commands that must be decided again."""
         revision = self._resident.head.revision
-        requests: list[Recorded] = []
+        requests: list[KnownRequest] = []
         turn = Turn()
         for waiting in decided:
             await turn.give()
@@ -211,11 +209,13 @@ class PartitionWriter:
             revision += len(waiting.events)
             waiting.revision = revision
             if waiting.request.request_id:
-                answer = _encode(waiting, start)
-                requests.append(Recorded(waiting.request.request_id, waiting.request.digest, answer))
+                answer = encode(waiting.results, waiting.events, start, revision)
+                requests.append(KnownRequest(waiting.request.request_id, waiting.request.digest, answer))
         events = [event for waiting in decided for event in waiting.events]
-        if events or requests:
-            batch = Append(self._resident.partition, self._resident.head.revision, events, self._clock.now(), requests)
+        jobs = [change for waiting in decided for change in waiting.jobs]
+        if events or requests or jobs:
+            head, now = self._resident.head.revision, self._clock.now()
+            batch = Append(self._resident.partition, head, events, now, requests, jobs)
             try:
                 entries = await self._ledger.append(batch)
             except RequestKnown as error:
@@ -270,7 +270,7 @@ class PartitionWriter:
         self._retired = True
         self._lost(self._resident)
 
-    async def _answer_known(self, decided: list[_Waiting], known: dict[str, Recorded]) -> list[_Waiting]:
+    async def _answer_known(self, decided: list[_Waiting], known: dict[str, KnownRequest]) -> list[_Waiting]:
         again = []
         for waiting in decided:
             recorded = known.get(waiting.request.request_id)
@@ -280,64 +280,13 @@ class PartitionWriter:
                 _set_error(waiting.future, RequestIdReused(recorded.request_id))
             else:
                 try:
-                    answer = await self._replay(recorded.answer)
+                    answer = await Recorded(self._ledger, self._resident.partition).answer(recorded.answer)
                 except SidecarError as error:
                     _set_error(waiting.future, error)
                     continue
                 if not waiting.future.done():
                     waiting.future.set_result(answer)
         return again
-
-    async def _replay(self, stored: bytes) -> Answer:
-        """The first answer again, from the ledger. A memory purged since is None."""
-        parsed = json.loads(stored)
-        results: list[Result] = []
-        for item in parsed["results"]:
-            if "field" in item:
-                results.append(InvalidField(item["field"], item["problem"]))
-                continue
-            memory = await self._version(item["id"], item["at"]) if item["id"] else None
-            if memory is None:
-                results.append(None)
-            else:
-                results.append(Outcome(Action(item["action"]), memory, item["why"], item["due"]))
-        return Answer(tuple(results), parsed["revision"])
-
-    async def _version(self, memory_id: str, at: int) -> Memory | None:
-        entries = await self._ledger.history(self._resident.partition, memory_id, at + 1, 8)
-        for entry in entries:
-            if isinstance(entry.event, MemoryRecorded):
-                return entry.event.memory
-        return None
-
-
-def _encode(waiting: _Waiting, start: int) -> bytes:
-    # A request may touch one memory more than once: each result has the version that it was given.
-    told = {result.memory.id for result in waiting.results if isinstance(result, Outcome)}
-    at = {
-        (event.memory.id, event.memory.version): start + offset
-        for offset, event in enumerate(waiting.events, 1)
-        if isinstance(event, MemoryRecorded) and event.memory.id in told
-    }
-    results: list[dict[str, object]] = []
-    for result in waiting.results:
-        if isinstance(result, InvalidField):
-            field_path, problem = result.violations[0]
-            results.append({"field": field_path, "problem": problem})
-        elif isinstance(result, Outcome):
-            memory = result.memory
-            results.append(
-                {
-                    "id": memory.id,
-                    "at": at.get((memory.id, memory.version), start),
-                    "action": int(result.action),
-                    "why": result.explanation,
-                    "due": result.embedding_pending,
-                }
-            )
-        else:
-            results.append({"id": ""})
-    return json.dumps({"results": results, "revision": waiting.revision}, ensure_ascii=False).encode()
 
 
 def _fail(batch: list[_Waiting], error: Exception) -> None:

@@ -69,6 +69,14 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_LEDGER_DAMAGED: _ErrorReason.ValueType  # 22
     """DATA_LOSS; metadata: partition, revision. A ledger row fails its checksum."""
+    ERROR_REASON_CONFLICT_REJECTED: _ErrorReason.ValueType  # 18
+    """FAILED_PRECONDITION; metadata: memories (names, separated by commas). The policy
+    refuses what contradicts them; nothing was stored.
+    """
+    ERROR_REASON_CONFLICT_BLOCKED: _ErrorReason.ValueType  # 24
+    """FAILED_PRECONDITION; metadata: conflict. A later conflict has changed a memory of
+    this one; undo that one first.
+    """
     ERROR_REASON_INTERNAL: _ErrorReason.ValueType  # 23
     """INTERNAL; metadata: request. A defect of the server; the log has the cause
     under this request id.
@@ -127,6 +135,14 @@ nothing was stored.
 """
 ERROR_REASON_LEDGER_DAMAGED: ErrorReason.ValueType  # 22
 """DATA_LOSS; metadata: partition, revision. A ledger row fails its checksum."""
+ERROR_REASON_CONFLICT_REJECTED: ErrorReason.ValueType  # 18
+"""FAILED_PRECONDITION; metadata: memories (names, separated by commas). The policy
+refuses what contradicts them; nothing was stored.
+"""
+ERROR_REASON_CONFLICT_BLOCKED: ErrorReason.ValueType  # 24
+"""FAILED_PRECONDITION; metadata: conflict. A later conflict has changed a memory of
+this one; undo that one first.
+"""
 ERROR_REASON_INTERNAL: ErrorReason.ValueType  # 23
 """INTERNAL; metadata: request. A defect of the server; the log has the cause
 under this request id.

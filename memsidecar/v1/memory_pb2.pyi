@@ -116,6 +116,18 @@ class _MemoryChangeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._E
     MEMORY_CHANGE_DELETED: _MemoryChange.ValueType  # 4
     MEMORY_CHANGE_UNDELETED: _MemoryChange.ValueType  # 5
     MEMORY_CHANGE_PURGED: _MemoryChange.ValueType  # 6
+    MEMORY_CHANGE_SUPERSEDED: _MemoryChange.ValueType  # 7
+    """Another memory took its place."""
+    MEMORY_CHANGE_DISPUTED: _MemoryChange.ValueType  # 8
+    """It takes part in an open conflict."""
+    MEMORY_CHANGE_RESTORED: _MemoryChange.ValueType  # 9
+    """A conflict was settled for it, dismissed, or its resolution undone."""
+    MEMORY_CHANGE_DATED: _MemoryChange.ValueType  # 10
+    """A conflict has said from when or until when it is true."""
+    MEMORY_CHANGE_UNITED: _MemoryChange.ValueType  # 11
+    """An entity was merged into another one, or what named it now names that one."""
+    MEMORY_CHANGE_PARTED: _MemoryChange.ValueType  # 12
+    """A merge of entities was undone."""
 
 class MemoryChange(_MemoryChange, metaclass=_MemoryChangeEnumTypeWrapper):
     """MemoryChange is what made a revision."""
@@ -127,6 +139,18 @@ MEMORY_CHANGE_UPDATED: MemoryChange.ValueType  # 3
 MEMORY_CHANGE_DELETED: MemoryChange.ValueType  # 4
 MEMORY_CHANGE_UNDELETED: MemoryChange.ValueType  # 5
 MEMORY_CHANGE_PURGED: MemoryChange.ValueType  # 6
+MEMORY_CHANGE_SUPERSEDED: MemoryChange.ValueType  # 7
+"""Another memory took its place."""
+MEMORY_CHANGE_DISPUTED: MemoryChange.ValueType  # 8
+"""It takes part in an open conflict."""
+MEMORY_CHANGE_RESTORED: MemoryChange.ValueType  # 9
+"""A conflict was settled for it, dismissed, or its resolution undone."""
+MEMORY_CHANGE_DATED: MemoryChange.ValueType  # 10
+"""A conflict has said from when or until when it is true."""
+MEMORY_CHANGE_UNITED: MemoryChange.ValueType  # 11
+"""An entity was merged into another one, or what named it now names that one."""
+MEMORY_CHANGE_PARTED: MemoryChange.ValueType  # 12
+"""A merge of entities was undone."""
 global___MemoryChange = MemoryChange
 
 @typing.final
@@ -336,6 +360,29 @@ class AsOf(google.protobuf.message.Message):
 global___AsOf = AsOf
 
 @typing.final
+class TimeInterval(google.protobuf.message.Message):
+    """TimeInterval is half-open; an unset side has no end."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    START_TIME_FIELD_NUMBER: builtins.int
+    END_TIME_FIELD_NUMBER: builtins.int
+    @property
+    def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
+    @property
+    def end_time(self) -> google.protobuf.timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> None: ...
+
+global___TimeInterval = TimeInterval
+
+@typing.final
 class Fact(google.protobuf.message.Message):
     """Fact is an edge of the graph: a subject, a predicate and a value or object,
     with its sentence.
@@ -349,6 +396,7 @@ class Fact(google.protobuf.message.Message):
     TEXT_FIELD_NUMBER: builtins.int
     VALUE_FIELD_NUMBER: builtins.int
     STATEMENT_FIELD_NUMBER: builtins.int
+    NEGATED_FIELD_NUMBER: builtins.int
     subject: builtins.str
     """Resource name of an entity memory of the same partition."""
     predicate: builtins.str
@@ -357,6 +405,8 @@ class Fact(google.protobuf.message.Message):
     text: builtins.str
     statement: builtins.str
     """Required. The sentence that is searched and that a prompt shows."""
+    negated: builtins.bool
+    """It is said not to be so: "I have no car", "never wrote a Flask route"."""
     @property
     def value(self) -> google.protobuf.struct_pb2.Value: ...
     def __init__(
@@ -368,9 +418,10 @@ class Fact(google.protobuf.message.Message):
         text: builtins.str = ...,
         value: google.protobuf.struct_pb2.Value | None = ...,
         statement: builtins.str = ...,
+        negated: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["entity", b"entity", "object", b"object", "text", b"text", "value", b"value"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["entity", b"entity", "object", b"object", "predicate", b"predicate", "statement", b"statement", "subject", b"subject", "text", b"text", "value", b"value"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["entity", b"entity", "negated", b"negated", "object", b"object", "predicate", b"predicate", "statement", b"statement", "subject", b"subject", "text", b"text", "value", b"value"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["object", b"object"]) -> typing.Literal["entity", "text", "value"] | None: ...
 
 global___Fact = Fact
@@ -540,6 +591,8 @@ class Provenance(google.protobuf.message.Message):
     AGENT_FIELD_NUMBER: builtins.int
     SPEAKER_FIELD_NUMBER: builtins.int
     TIME_FIELD_NUMBER: builtins.int
+    SPAN_START_FIELD_NUMBER: builtins.int
+    SPAN_END_FIELD_NUMBER: builtins.int
     session: builtins.str
     """Session id."""
     extractor: builtins.str
@@ -547,6 +600,11 @@ class Provenance(google.protobuf.message.Message):
     document: builtins.str
     agent: builtins.str
     speaker: builtins.str
+    span_start: builtins.int
+    """Output only: the code points of the derived memory's text that say it, half-open;
+    both 0: all of it.
+    """
+    span_end: builtins.int
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Message ids, as the caller knows them."""
@@ -570,9 +628,11 @@ class Provenance(google.protobuf.message.Message):
         agent: builtins.str = ...,
         speaker: builtins.str = ...,
         time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        span_start: builtins.int = ...,
+        span_end: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["agent", b"agent", "derived_memories", b"derived_memories", "document", b"document", "extractor", b"extractor", "messages", b"messages", "session", b"session", "speaker", b"speaker", "time", b"time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["agent", b"agent", "derived_memories", b"derived_memories", "document", b"document", "extractor", b"extractor", "messages", b"messages", "session", b"session", "span_end", b"span_end", "span_start", b"span_start", "speaker", b"speaker", "time", b"time"]) -> None: ...
 
 global___Provenance = Provenance
 

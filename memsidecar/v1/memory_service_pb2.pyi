@@ -11,6 +11,7 @@ import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import memsidecar.v1.conflict_pb2
 import memsidecar.v1.error_reason_pb2
 import memsidecar.v1.memory_pb2
 import memsidecar.v1.scope_pb2
@@ -66,8 +67,16 @@ class _RememberActionEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper.
     REMEMBER_ACTION_CREATED: _RememberAction.ValueType  # 1
     REMEMBER_ACTION_MERGED: _RememberAction.ValueType  # 2
     """The same content was there: this source was added to it."""
+    REMEMBER_ACTION_SUPERSEDED: _RememberAction.ValueType  # 3
+    """Created, and what it contradicts was superseded; or stored as history, because
+    what is known already is newer.
+    """
     REMEMBER_ACTION_DUPLICATE: _RememberAction.ValueType  # 4
     """The same content from the same source was there: nothing changed."""
+    REMEMBER_ACTION_CONFLICT_FLAGGED: _RememberAction.ValueType  # 5
+    """Created, and in conflict with what is stored; both are disputed."""
+    REMEMBER_ACTION_DECLINED: _RememberAction.ValueType  # 6
+    """Found in the text and not stored; the explanation says why."""
 
 class RememberAction(_RememberAction, metaclass=_RememberActionEnumTypeWrapper):
     """RememberAction is what became of one item."""
@@ -76,8 +85,16 @@ REMEMBER_ACTION_UNSPECIFIED: RememberAction.ValueType  # 0
 REMEMBER_ACTION_CREATED: RememberAction.ValueType  # 1
 REMEMBER_ACTION_MERGED: RememberAction.ValueType  # 2
 """The same content was there: this source was added to it."""
+REMEMBER_ACTION_SUPERSEDED: RememberAction.ValueType  # 3
+"""Created, and what it contradicts was superseded; or stored as history, because
+what is known already is newer.
+"""
 REMEMBER_ACTION_DUPLICATE: RememberAction.ValueType  # 4
 """The same content from the same source was there: nothing changed."""
+REMEMBER_ACTION_CONFLICT_FLAGGED: RememberAction.ValueType  # 5
+"""Created, and in conflict with what is stored; both are disputed."""
+REMEMBER_ACTION_DECLINED: RememberAction.ValueType  # 6
+"""Found in the text and not stored; the explanation says why."""
 global___RememberAction = RememberAction
 
 class _MemoryOrder:
@@ -108,6 +125,7 @@ class RememberItem(google.protobuf.message.Message):
 
     TEXT_FIELD_NUMBER: builtins.int
     MEMORY_FIELD_NUMBER: builtins.int
+    CONVERSATION_FIELD_NUMBER: builtins.int
     PROVENANCE_FIELD_NUMBER: builtins.int
     SPEAKER_FIELD_NUMBER: builtins.int
     TIME_FIELD_NUMBER: builtins.int
@@ -119,7 +137,11 @@ class RememberItem(google.protobuf.message.Message):
     """Who said the text: a name or a role."""
     @property
     def memory(self) -> memsidecar.v1.memory_pb2.Memory:
-        """A typed memory, stored after deduplication."""
+        """A typed memory, stored after deduplication and conflict checks."""
+
+    @property
+    def conversation(self) -> global___Conversation:
+        """Turns said in a row; each is stored as an episode."""
 
     @property
     def provenance(self) -> memsidecar.v1.memory_pb2.Provenance:
@@ -144,17 +166,71 @@ class RememberItem(google.protobuf.message.Message):
         *,
         text: builtins.str = ...,
         memory: memsidecar.v1.memory_pb2.Memory | None = ...,
+        conversation: global___Conversation | None = ...,
         provenance: memsidecar.v1.memory_pb2.Provenance | None = ...,
         speaker: builtins.str = ...,
         time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         embedding: memsidecar.v1.memory_pb2.Embedding | None = ...,
         entities: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["embedding", b"embedding", "memory", b"memory", "provenance", b"provenance", "source", b"source", "text", b"text", "time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["embedding", b"embedding", "entities", b"entities", "memory", b"memory", "provenance", b"provenance", "source", b"source", "speaker", b"speaker", "text", b"text", "time", b"time"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["source", b"source"]) -> typing.Literal["text", "memory"] | None: ...
+    def HasField(self, field_name: typing.Literal["conversation", b"conversation", "embedding", b"embedding", "memory", b"memory", "provenance", b"provenance", "source", b"source", "text", b"text", "time", b"time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["conversation", b"conversation", "embedding", b"embedding", "entities", b"entities", "memory", b"memory", "provenance", b"provenance", "source", b"source", "speaker", b"speaker", "text", b"text", "time", b"time"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["source", b"source"]) -> typing.Literal["text", "memory", "conversation"] | None: ...
 
 global___RememberItem = RememberItem
+
+@typing.final
+class Conversation(google.protobuf.message.Message):
+    """Conversation is 1 to 256 turns."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TURNS_FIELD_NUMBER: builtins.int
+    @property
+    def turns(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ConversationTurn]: ...
+    def __init__(
+        self,
+        *,
+        turns: collections.abc.Iterable[global___ConversationTurn] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["turns", b"turns"]) -> None: ...
+
+global___Conversation = Conversation
+
+@typing.final
+class ConversationTurn(google.protobuf.message.Message):
+    """ConversationTurn is one thing said."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: builtins.int
+    SPEAKER_FIELD_NUMBER: builtins.int
+    TIME_FIELD_NUMBER: builtins.int
+    MESSAGE_FIELD_NUMBER: builtins.int
+    text: builtins.str
+    """Required."""
+    speaker: builtins.str
+    """A name or a role. What the roles assistant, system and tool say is stored, and
+    nothing is read out of it.
+    """
+    message: builtins.str
+    """Message id, as the caller knows it."""
+    @property
+    def time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Default: the item's time."""
+
+    def __init__(
+        self,
+        *,
+        text: builtins.str = ...,
+        speaker: builtins.str = ...,
+        time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        message: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["time", b"time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["message", b"message", "speaker", b"speaker", "text", b"text", "time", b"time"]) -> None: ...
+
+global___ConversationTurn = ConversationTurn
 
 @typing.final
 class RememberOptions(google.protobuf.message.Message):
@@ -179,8 +255,13 @@ class RememberOptions(google.protobuf.message.Message):
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
     WAIT_FIELD_NUMBER: builtins.int
+    CONFLICT_POLICY_FIELD_NUMBER: builtins.int
+    SKIP_EXTRACTION_FIELD_NUMBER: builtins.int
     LABELS_FIELD_NUMBER: builtins.int
     wait: global___WriteWait.ValueType
+    conflict_policy: memsidecar.v1.conflict_pb2.ConflictPolicy.ValueType
+    skip_extraction: builtins.bool
+    """Store what is given and read nothing out of it."""
     @property
     def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Added to every memory that is created."""
@@ -189,9 +270,11 @@ class RememberOptions(google.protobuf.message.Message):
         self,
         *,
         wait: global___WriteWait.ValueType = ...,
+        conflict_policy: memsidecar.v1.conflict_pb2.ConflictPolicy.ValueType = ...,
+        skip_extraction: builtins.bool = ...,
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["labels", b"labels", "wait", b"wait"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["conflict_policy", b"conflict_policy", "labels", b"labels", "skip_extraction", b"skip_extraction", "wait", b"wait"]) -> None: ...
 
 global___RememberOptions = RememberOptions
 
@@ -203,29 +286,75 @@ class RememberOutcome(google.protobuf.message.Message):
 
     ACTION_FIELD_NUMBER: builtins.int
     MEMORY_FIELD_NUMBER: builtins.int
+    SUPERSEDED_MEMORIES_FIELD_NUMBER: builtins.int
+    CONFLICTS_FIELD_NUMBER: builtins.int
     EXPLANATION_FIELD_NUMBER: builtins.int
     EMBEDDING_PENDING_FIELD_NUMBER: builtins.int
+    EXTRACTED_FROM_FIELD_NUMBER: builtins.int
     action: global___RememberAction.ValueType
     explanation: builtins.str
     """One sentence on why."""
     embedding_pending: builtins.bool
     """Its vector is still due; recall finds it by its words meanwhile."""
+    extracted_from: builtins.str
+    """Read out of this text, by rules or by a model: name of the episode."""
     @property
     def memory(self) -> memsidecar.v1.memory_pb2.Memory:
         """Only its name and etag where the whole answer would not fit a message."""
+
+    @property
+    def superseded_memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Names of memories that it superseded, or by which it is superseded itself."""
+
+    @property
+    def conflicts(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Names of the conflicts that it opened or that record the superseding."""
 
     def __init__(
         self,
         *,
         action: global___RememberAction.ValueType = ...,
         memory: memsidecar.v1.memory_pb2.Memory | None = ...,
+        superseded_memories: collections.abc.Iterable[builtins.str] | None = ...,
+        conflicts: collections.abc.Iterable[builtins.str] | None = ...,
         explanation: builtins.str = ...,
         embedding_pending: builtins.bool = ...,
+        extracted_from: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["memory", b"memory"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["action", b"action", "embedding_pending", b"embedding_pending", "explanation", b"explanation", "memory", b"memory"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["action", b"action", "conflicts", b"conflicts", "embedding_pending", b"embedding_pending", "explanation", b"explanation", "extracted_from", b"extracted_from", "memory", b"memory", "superseded_memories", b"superseded_memories"]) -> None: ...
 
 global___RememberOutcome = RememberOutcome
+
+@typing.final
+class WriteStages(google.protobuf.message.Message):
+    """WriteStages says how far a write has got."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    DURABLE_FIELD_NUMBER: builtins.int
+    EXTRACTED_FIELD_NUMBER: builtins.int
+    SEARCHABLE_FIELD_NUMBER: builtins.int
+    JOB_FIELD_NUMBER: builtins.int
+    durable: builtins.bool
+    """Survives a crash."""
+    extracted: builtins.bool
+    """Everything that is to be read out of it has been. Otherwise `job` does."""
+    searchable: builtins.bool
+    """Recall finds all of it by every means that works."""
+    job: builtins.str
+    """Name of the job that goes on with it; empty when nothing is left to do."""
+    def __init__(
+        self,
+        *,
+        durable: builtins.bool = ...,
+        extracted: builtins.bool = ...,
+        searchable: builtins.bool = ...,
+        job: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["durable", b"durable", "extracted", b"extracted", "job", b"job", "searchable", b"searchable"]) -> None: ...
+
+global___WriteStages = WriteStages
 
 @typing.final
 class RememberRequest(google.protobuf.message.Message):
@@ -270,18 +399,24 @@ class RememberResponse(google.protobuf.message.Message):
 
     OUTCOMES_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
+    STAGES_FIELD_NUMBER: builtins.int
     @property
-    def outcomes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RememberOutcome]: ...
+    def outcomes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RememberOutcome]:
+        """What the item became first, then what was read out of it."""
+
     @property
     def revision(self) -> memsidecar.v1.scope_pb2.Revision: ...
+    @property
+    def stages(self) -> global___WriteStages: ...
     def __init__(
         self,
         *,
         outcomes: collections.abc.Iterable[global___RememberOutcome] | None = ...,
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
+        stages: global___WriteStages | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["outcomes", b"outcomes", "revision", b"revision"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["revision", b"revision", "stages", b"stages"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["outcomes", b"outcomes", "revision", b"revision", "stages", b"stages"]) -> None: ...
 
 global___RememberResponse = RememberResponse
 
@@ -377,18 +512,22 @@ class BatchRememberResponse(google.protobuf.message.Message):
 
     RESULTS_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
+    STAGES_FIELD_NUMBER: builtins.int
     @property
     def results(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ItemResult]: ...
     @property
     def revision(self) -> memsidecar.v1.scope_pb2.Revision: ...
+    @property
+    def stages(self) -> global___WriteStages: ...
     def __init__(
         self,
         *,
         results: collections.abc.Iterable[global___ItemResult] | None = ...,
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
+        stages: global___WriteStages | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["results", b"results", "revision", b"revision"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["revision", b"revision", "stages", b"stages"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["results", b"results", "revision", b"revision", "stages", b"stages"]) -> None: ...
 
 global___BatchRememberResponse = BatchRememberResponse
 
@@ -512,6 +651,7 @@ class StreamRememberResponse(google.protobuf.message.Message):
     FAILURES_FIELD_NUMBER: builtins.int
     FAILURE_COUNT_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
+    STAGES_FIELD_NUMBER: builtins.int
     received: builtins.int
     failure_count: builtins.int
     @property
@@ -524,6 +664,8 @@ class StreamRememberResponse(google.protobuf.message.Message):
 
     @property
     def revision(self) -> memsidecar.v1.scope_pb2.Revision: ...
+    @property
+    def stages(self) -> global___WriteStages: ...
     def __init__(
         self,
         *,
@@ -532,9 +674,10 @@ class StreamRememberResponse(google.protobuf.message.Message):
         failures: collections.abc.Iterable[global___ItemResult] | None = ...,
         failure_count: builtins.int = ...,
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
+        stages: global___WriteStages | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["action_counts", b"action_counts", "failure_count", b"failure_count", "failures", b"failures", "received", b"received", "revision", b"revision"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["revision", b"revision", "stages", b"stages"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["action_counts", b"action_counts", "failure_count", b"failure_count", "failures", b"failures", "received", b"received", "revision", b"revision", "stages", b"stages"]) -> None: ...
 
 global___StreamRememberResponse = StreamRememberResponse
 
@@ -549,11 +692,14 @@ class CreateMemoryRequest(google.protobuf.message.Message):
     MEMORY_ID_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     EMBEDDING_FIELD_NUMBER: builtins.int
+    CONFLICT_POLICY_FIELD_NUMBER: builtins.int
     memory_id: builtins.str
     """Final segment of the name, 1 to 128 characters of a-z, A-Z, 0-9, ".", "_",
     "~", "-". Chosen by the server when empty.
     """
     request_id: builtins.str
+    conflict_policy: memsidecar.v1.conflict_pb2.ConflictPolicy.ValueType
+    """What becomes of other memories of its slot, and of its own state."""
     @property
     def scope(self) -> memsidecar.v1.scope_pb2.Scope: ...
     @property
@@ -572,9 +718,10 @@ class CreateMemoryRequest(google.protobuf.message.Message):
         memory_id: builtins.str = ...,
         request_id: builtins.str = ...,
         embedding: memsidecar.v1.memory_pb2.Embedding | None = ...,
+        conflict_policy: memsidecar.v1.conflict_pb2.ConflictPolicy.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["embedding", b"embedding", "memory", b"memory", "scope", b"scope"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["embedding", b"embedding", "memory", b"memory", "memory_id", b"memory_id", "request_id", b"request_id", "scope", b"scope"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["conflict_policy", b"conflict_policy", "embedding", b"embedding", "memory", b"memory", "memory_id", b"memory_id", "request_id", b"request_id", "scope", b"scope"]) -> None: ...
 
 global___CreateMemoryRequest = CreateMemoryRequest
 
@@ -608,14 +755,23 @@ class GetMemoryRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     NAME_FIELD_NUMBER: builtins.int
+    AS_OF_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Required."""
+    @property
+    def as_of(self) -> memsidecar.v1.memory_pb2.AsOf:
+        """As the store knew it then; NOT_FOUND when it did not, or when it was not true at
+        valid_time.
+        """
+
     def __init__(
         self,
         *,
         name: builtins.str = ...,
+        as_of: memsidecar.v1.memory_pb2.AsOf | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["as_of", b"as_of"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["as_of", b"as_of", "name", b"name"]) -> None: ...
 
 global___GetMemoryRequest = GetMemoryRequest
 
@@ -645,16 +801,23 @@ class BatchGetMemoriesRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     NAMES_FIELD_NUMBER: builtins.int
+    AS_OF_FIELD_NUMBER: builtins.int
     @property
     def names(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """1 to 256, all of one namespace."""
+
+    @property
+    def as_of(self) -> memsidecar.v1.memory_pb2.AsOf:
+        """As in GetMemory."""
 
     def __init__(
         self,
         *,
         names: collections.abc.Iterable[builtins.str] | None = ...,
+        as_of: memsidecar.v1.memory_pb2.AsOf | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["names", b"names"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["as_of", b"as_of"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["as_of", b"as_of", "names", b"names"]) -> None: ...
 
 global___BatchGetMemoriesRequest = BatchGetMemoriesRequest
 
@@ -686,6 +849,7 @@ class ListMemoriesRequest(google.protobuf.message.Message):
 
     SCOPE_FIELD_NUMBER: builtins.int
     FILTER_FIELD_NUMBER: builtins.int
+    AS_OF_FIELD_NUMBER: builtins.int
     PAGE_SIZE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     ORDER_FIELD_NUMBER: builtins.int
@@ -698,17 +862,24 @@ class ListMemoriesRequest(google.protobuf.message.Message):
     def scope(self) -> memsidecar.v1.scope_pb2.Scope: ...
     @property
     def filter(self) -> memsidecar.v1.memory_pb2.MemoryFilter: ...
+    @property
+    def as_of(self) -> memsidecar.v1.memory_pb2.AsOf:
+        """Memories as the store knew them then, and true then: what was superseded since is
+        among them.
+        """
+
     def __init__(
         self,
         *,
         scope: memsidecar.v1.scope_pb2.Scope | None = ...,
         filter: memsidecar.v1.memory_pb2.MemoryFilter | None = ...,
+        as_of: memsidecar.v1.memory_pb2.AsOf | None = ...,
         page_size: builtins.int = ...,
         page_token: builtins.str = ...,
         order: global___MemoryOrder.ValueType = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["filter", b"filter", "scope", b"scope"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["filter", b"filter", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["as_of", b"as_of", "filter", b"filter", "scope", b"scope"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["as_of", b"as_of", "filter", b"filter", "order", b"order", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope"]) -> None: ...
 
 global___ListMemoriesRequest = ListMemoriesRequest
 
@@ -745,8 +916,13 @@ class UpdateMemoryRequest(google.protobuf.message.Message):
     REASON_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     EMBEDDING_FIELD_NUMBER: builtins.int
+    CONFLICT_POLICY_FIELD_NUMBER: builtins.int
     reason: builtins.str
     request_id: builtins.str
+    conflict_policy: memsidecar.v1.conflict_pb2.ConflictPolicy.ValueType
+    """What becomes of other memories of its slot when the update makes it contradict
+    them.
+    """
     @property
     def memory(self) -> memsidecar.v1.memory_pb2.Memory:
         """Required. Its etag, when set, must match."""
@@ -769,9 +945,10 @@ class UpdateMemoryRequest(google.protobuf.message.Message):
         reason: builtins.str = ...,
         request_id: builtins.str = ...,
         embedding: memsidecar.v1.memory_pb2.Embedding | None = ...,
+        conflict_policy: memsidecar.v1.conflict_pb2.ConflictPolicy.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["embedding", b"embedding", "memory", b"memory", "update_mask", b"update_mask"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["embedding", b"embedding", "memory", b"memory", "reason", b"reason", "request_id", b"request_id", "update_mask", b"update_mask"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["conflict_policy", b"conflict_policy", "embedding", b"embedding", "memory", b"memory", "reason", b"reason", "request_id", b"request_id", "update_mask", b"update_mask"]) -> None: ...
 
 global___UpdateMemoryRequest = UpdateMemoryRequest
 

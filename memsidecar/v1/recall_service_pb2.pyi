@@ -373,6 +373,8 @@ class Hit(google.protobuf.message.Message):
     CONFIDENCE_FIELD_NUMBER: builtins.int
     DUPLICATES_FIELD_NUMBER: builtins.int
     SUSPICIOUS_FIELD_NUMBER: builtins.int
+    STANDINGS_FIELD_NUMBER: builtins.int
+    COUNTERPART_OF_FIELD_NUMBER: builtins.int
     score: builtins.float
     """0 to 1, comparable within one recall."""
     tier: global___Tier.ValueType
@@ -383,6 +385,8 @@ class Hit(google.protobuf.message.Message):
     """0 to 1. How likely it is what was asked for, comparable across recalls."""
     suspicious: builtins.bool
     """Reads like an instruction to a model. It is data all the same."""
+    counterpart_of: builtins.str
+    """Here because it contradicts this memory, which is a hit."""
     @property
     def memory(self) -> memsidecar.v1.memory_pb2.Memory: ...
     @property
@@ -392,6 +396,12 @@ class Hit(google.protobuf.message.Message):
     @property
     def duplicates(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Names of memories that say the same and were folded into this hit."""
+
+    @property
+    def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___HitStanding]:
+        """What it says that no longer holds, or is disputed: the memory itself, or facts that
+        were read from it.
+        """
 
     def __init__(
         self,
@@ -404,11 +414,55 @@ class Hit(google.protobuf.message.Message):
         confidence: builtins.float = ...,
         duplicates: collections.abc.Iterable[builtins.str] | None = ...,
         suspicious: builtins.bool = ...,
+        standings: collections.abc.Iterable[global___HitStanding] | None = ...,
+        counterpart_of: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["explanation", b"explanation", "memory", b"memory"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "duplicates", b"duplicates", "explanation", b"explanation", "memory", b"memory", "score", b"score", "suspicious", b"suspicious", "text", b"text", "tier", b"tier"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "counterpart_of", b"counterpart_of", "duplicates", b"duplicates", "explanation", b"explanation", "memory", b"memory", "score", b"score", "standings", b"standings", "suspicious", b"suspicious", "text", b"text", "tier", b"tier"]) -> None: ...
 
 global___Hit = Hit
+
+@typing.final
+class HitStanding(google.protobuf.message.Message):
+    """HitStanding says that something a hit states no longer holds or is disputed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    SUPERSEDING_MEMORY_FIELD_NUMBER: builtins.int
+    CONFLICT_FIELD_NUMBER: builtins.int
+    COUNTERPARTS_FIELD_NUMBER: builtins.int
+    memory: builtins.str
+    """The hit's memory, or a fact or preference that was read from it."""
+    state: memsidecar.v1.memory_pb2.MemoryState.ValueType
+    """SUPERSEDED or DISPUTED."""
+    text: builtins.str
+    """The words that no longer hold or are disputed."""
+    superseding_memory: builtins.str
+    """Name of the memory that holds instead."""
+    conflict: builtins.str
+    """Name of the conflict."""
+    @property
+    def counterparts(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Names of the memories that say otherwise: of this conflict, and those that they were
+        read from.
+        """
+
+    def __init__(
+        self,
+        *,
+        memory: builtins.str = ...,
+        state: memsidecar.v1.memory_pb2.MemoryState.ValueType = ...,
+        text: builtins.str = ...,
+        superseding_memory: builtins.str = ...,
+        conflict: builtins.str = ...,
+        counterparts: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["conflict", b"conflict", "counterparts", b"counterparts", "memory", b"memory", "state", b"state", "superseding_memory", b"superseding_memory", "text", b"text"]) -> None: ...
+
+global___HitStanding = HitStanding
 
 @typing.final
 class MessageHit(google.protobuf.message.Message):

@@ -16,10 +16,11 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from memsidecar.v1 import memory_service_pb2 as memsidecar_dot_v1_dot_memory__service__pb2
 from memsidecar.v1 import scope_pb2 as memsidecar_dot_v1_dot_scope__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19memsidecar/v1/scope.proto\"\xe6\x03\n\x07Session\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x05scope\x18\x02 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\x15\n\rmessage_count\x18\x03 \x01(\x03\x12\x13\n\x0btoken_count\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x0b\x65xpire_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12(\n\x03ttl\x18\n \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x32\n\x06labels\x18\x0b \x03(\x0b\x32\".memsidecar.v1.Session.LabelsEntry\x12\x0c\n\x04\x65tag\x18\x0c \x01(\t\x12\x10\n\x08last_seq\x18\r \x01(\x03\x12,\n\x08\x65nd_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0c\n\nexpiration\"7\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"\xb3\x02\n\x07Message\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12(\n\x04role\x18\x02 \x01(\x0e\x32\x1a.memsidecar.v1.MessageRole\x12\x0c\n\x04text\x18\x03 \x01(\t\x12)\n\x08metadata\x18\x04 \x01(\x0b\x32\x17.google.protobuf.Struct\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0btoken_count\x18\x06 \x01(\x05\x12\x11\n\tgroup_key\x18\x07 \x01(\t\x12\x0e\n\x06pinned\x18\x08 \x01(\x08\x12\x14\n\x0ctool_call_id\x18\t \x01(\t\x12+\n\ntool_calls\x18\n \x03(\x0b\x32\x17.memsidecar.v1.ToolCall\x12\x0c\n\x04name\x18\x0b \x01(\t\"\x81\x01\n\x0cScratchEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"\x8c\x01\n\x14\x43reateSessionRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\'\n\x07session\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"@\n\x15\x43reateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"!\n\x11GetSessionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"a\n\x13ListSessionsRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"Y\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x84\x01\n\x14UpdateSessionRequest\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"@\n\x15UpdateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"5\n\x11\x45ndSessionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"=\n\x12\x45ndSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"8\n\x14\x44\x65leteSessionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x17\n\x15\x44\x65leteSessionResponse\"\x9c\x01\n\x15\x41ppendMessagesRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12(\n\x08messages\x18\x02 \x03(\x0b\x32\x16.memsidecar.v1.Message\x12\x1e\n\x11\x65xpected_last_seq\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_last_seq\";\n\x16\x41ppendMessagesResponse\x12\x0c\n\x04seqs\x18\x01 \x03(\x03\x12\x13\n\x0btoken_count\x18\x02 \x01(\x03\"^\n\x13ListMessagesRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0f\n\x07min_seq\x18\x02 \x01(\x03\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"Y\n\x14ListMessagesResponse\x12(\n\x08messages\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Message\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x92\x01\n\x10GetWindowRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x12\n\nmax_tokens\x18\x02 \x01(\x05\x12\x11\n\ttokenizer\x18\x03 \x01(\t\x12\x1c\n\x0freserved_tokens\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cmax_messages\x18\x07 \x01(\x05\x42\x12\n\x10_reserved_tokens\"l\n\x11GetWindowResponse\x12(\n\x08messages\x18\x02 \x03(\x0b\x32\x16.memsidecar.v1.Message\x12\x13\n\x0btoken_count\x18\x03 \x01(\x05\x12\x18\n\x10omitted_messages\x18\x04 \x01(\x03\"\x8e\x01\n\x11SetScratchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12,\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x1b.memsidecar.v1.ScratchEntry\x12&\n\x03ttl\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"B\n\x12SetScratchResponse\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.memsidecar.v1.ScratchEntry\"m\n\x11GetScratchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04keys\x18\x02 \x03(\t\x12\x12\n\nkey_prefix\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"[\n\x12GetScratchResponse\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.memsidecar.v1.ScratchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"I\n\x14\x44\x65leteScratchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04keys\x18\x02 \x03(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\".\n\x15\x44\x65leteScratchResponse\x12\x15\n\rdeleted_count\x18\x01 \x01(\x03*\x8e\x01\n\x0bMessageRole\x12\x1c\n\x18MESSAGE_ROLE_UNSPECIFIED\x10\x00\x12\x17\n\x13MESSAGE_ROLE_SYSTEM\x10\x01\x12\x15\n\x11MESSAGE_ROLE_USER\x10\x02\x12\x1a\n\x16MESSAGE_ROLE_ASSISTANT\x10\x03\x12\x15\n\x11MESSAGE_ROLE_TOOL\x10\x04\x32\xad\x08\n\x0eSessionService\x12Z\n\rCreateSession\x12#.memsidecar.v1.CreateSessionRequest\x1a$.memsidecar.v1.CreateSessionResponse\x12Q\n\nGetSession\x12 .memsidecar.v1.GetSessionRequest\x1a!.memsidecar.v1.GetSessionResponse\x12W\n\x0cListSessions\x12\".memsidecar.v1.ListSessionsRequest\x1a#.memsidecar.v1.ListSessionsResponse\x12Z\n\rUpdateSession\x12#.memsidecar.v1.UpdateSessionRequest\x1a$.memsidecar.v1.UpdateSessionResponse\x12Q\n\nEndSession\x12 .memsidecar.v1.EndSessionRequest\x1a!.memsidecar.v1.EndSessionResponse\x12Z\n\rDeleteSession\x12#.memsidecar.v1.DeleteSessionRequest\x1a$.memsidecar.v1.DeleteSessionResponse\x12]\n\x0e\x41ppendMessages\x12$.memsidecar.v1.AppendMessagesRequest\x1a%.memsidecar.v1.AppendMessagesResponse\x12W\n\x0cListMessages\x12\".memsidecar.v1.ListMessagesRequest\x1a#.memsidecar.v1.ListMessagesResponse\x12N\n\tGetWindow\x12\x1f.memsidecar.v1.GetWindowRequest\x1a .memsidecar.v1.GetWindowResponse\x12Q\n\nSetScratch\x12 .memsidecar.v1.SetScratchRequest\x1a!.memsidecar.v1.SetScratchResponse\x12Q\n\nGetScratch\x12 .memsidecar.v1.GetScratchRequest\x1a!.memsidecar.v1.GetScratchResponse\x12Z\n\rDeleteScratch\x12#.memsidecar.v1.DeleteScratchRequest\x1a$.memsidecar.v1.DeleteScratchResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#memsidecar/v1/session_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"memsidecar/v1/memory_service.proto\x1a\x19memsidecar/v1/scope.proto\"\xe6\x03\n\x07Session\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x05scope\x18\x02 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\x15\n\rmessage_count\x18\x03 \x01(\x03\x12\x13\n\x0btoken_count\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x0b\x65xpire_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12(\n\x03ttl\x18\n \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x32\n\x06labels\x18\x0b \x03(\x0b\x32\".memsidecar.v1.Session.LabelsEntry\x12\x0c\n\x04\x65tag\x18\x0c \x01(\t\x12\x10\n\x08last_seq\x18\r \x01(\x03\x12,\n\x08\x65nd_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0c\n\nexpiration\"7\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"\xb3\x02\n\x07Message\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12(\n\x04role\x18\x02 \x01(\x0e\x32\x1a.memsidecar.v1.MessageRole\x12\x0c\n\x04text\x18\x03 \x01(\t\x12)\n\x08metadata\x18\x04 \x01(\x0b\x32\x17.google.protobuf.Struct\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0btoken_count\x18\x06 \x01(\x05\x12\x11\n\tgroup_key\x18\x07 \x01(\t\x12\x0e\n\x06pinned\x18\x08 \x01(\x08\x12\x14\n\x0ctool_call_id\x18\t \x01(\t\x12+\n\ntool_calls\x18\n \x03(\x0b\x32\x17.memsidecar.v1.ToolCall\x12\x0c\n\x04name\x18\x0b \x01(\t\"\x81\x01\n\x0cScratchEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value\x12/\n\x0b\x65xpire_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\"\x8c\x01\n\x14\x43reateSessionRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\'\n\x07session\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"@\n\x15\x43reateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"!\n\x11GetSessionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"a\n\x13ListSessionsRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"Y\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x84\x01\n\x14UpdateSessionRequest\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"@\n\x15UpdateSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"G\n\x11\x45ndSessionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08remember\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\xc6\x01\n\x12\x45ndSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\x12\x30\n\x08outcomes\x18\x02 \x03(\x0b\x32\x1e.memsidecar.v1.RememberOutcome\x12*\n\x06stages\x18\x03 \x01(\x0b\x32\x1a.memsidecar.v1.WriteStages\x12)\n\x08revision\x18\x04 \x01(\x0b\x32\x17.memsidecar.v1.Revision\"8\n\x14\x44\x65leteSessionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x17\n\x15\x44\x65leteSessionResponse\"\x9c\x01\n\x15\x41ppendMessagesRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12(\n\x08messages\x18\x02 \x03(\x0b\x32\x16.memsidecar.v1.Message\x12\x1e\n\x11\x65xpected_last_seq\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x14\n\x12_expected_last_seq\";\n\x16\x41ppendMessagesResponse\x12\x0c\n\x04seqs\x18\x01 \x03(\x03\x12\x13\n\x0btoken_count\x18\x02 \x01(\x03\"^\n\x13ListMessagesRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0f\n\x07min_seq\x18\x02 \x01(\x03\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"Y\n\x14ListMessagesResponse\x12(\n\x08messages\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Message\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x92\x01\n\x10GetWindowRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x12\n\nmax_tokens\x18\x02 \x01(\x05\x12\x11\n\ttokenizer\x18\x03 \x01(\t\x12\x1c\n\x0freserved_tokens\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x0cmax_messages\x18\x07 \x01(\x05\x42\x12\n\x10_reserved_tokens\"l\n\x11GetWindowResponse\x12(\n\x08messages\x18\x02 \x03(\x0b\x32\x16.memsidecar.v1.Message\x12\x13\n\x0btoken_count\x18\x03 \x01(\x05\x12\x18\n\x10omitted_messages\x18\x04 \x01(\x03\"\x8e\x01\n\x11SetScratchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12,\n\x07\x65ntries\x18\x02 \x03(\x0b\x32\x1b.memsidecar.v1.ScratchEntry\x12&\n\x03ttl\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"B\n\x12SetScratchResponse\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.memsidecar.v1.ScratchEntry\"m\n\x11GetScratchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04keys\x18\x02 \x03(\t\x12\x12\n\nkey_prefix\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"[\n\x12GetScratchResponse\x12,\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1b.memsidecar.v1.ScratchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"I\n\x14\x44\x65leteScratchRequest\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\x0c\n\x04keys\x18\x02 \x03(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\".\n\x15\x44\x65leteScratchResponse\x12\x15\n\rdeleted_count\x18\x01 \x01(\x03*\x8e\x01\n\x0bMessageRole\x12\x1c\n\x18MESSAGE_ROLE_UNSPECIFIED\x10\x00\x12\x17\n\x13MESSAGE_ROLE_SYSTEM\x10\x01\x12\x15\n\x11MESSAGE_ROLE_USER\x10\x02\x12\x1a\n\x16MESSAGE_ROLE_ASSISTANT\x10\x03\x12\x15\n\x11MESSAGE_ROLE_TOOL\x10\x04\x32\xad\x08\n\x0eSessionService\x12Z\n\rCreateSession\x12#.memsidecar.v1.CreateSessionRequest\x1a$.memsidecar.v1.CreateSessionResponse\x12Q\n\nGetSession\x12 .memsidecar.v1.GetSessionRequest\x1a!.memsidecar.v1.GetSessionResponse\x12W\n\x0cListSessions\x12\".memsidecar.v1.ListSessionsRequest\x1a#.memsidecar.v1.ListSessionsResponse\x12Z\n\rUpdateSession\x12#.memsidecar.v1.UpdateSessionRequest\x1a$.memsidecar.v1.UpdateSessionResponse\x12Q\n\nEndSession\x12 .memsidecar.v1.EndSessionRequest\x1a!.memsidecar.v1.EndSessionResponse\x12Z\n\rDeleteSession\x12#.memsidecar.v1.DeleteSessionRequest\x1a$.memsidecar.v1.DeleteSessionResponse\x12]\n\x0e\x41ppendMessages\x12$.memsidecar.v1.AppendMessagesRequest\x1a%.memsidecar.v1.AppendMessagesResponse\x12W\n\x0cListMessages\x12\".memsidecar.v1.ListMessagesRequest\x1a#.memsidecar.v1.ListMessagesResponse\x12N\n\tGetWindow\x12\x1f.memsidecar.v1.GetWindowRequest\x1a .memsidecar.v1.GetWindowResponse\x12Q\n\nSetScratch\x12 .memsidecar.v1.SetScratchRequest\x1a!.memsidecar.v1.SetScratchResponse\x12Q\n\nGetScratch\x12 .memsidecar.v1.GetScratchRequest\x1a!.memsidecar.v1.GetScratchResponse\x12Z\n\rDeleteScratch\x12#.memsidecar.v1.DeleteScratchRequest\x1a$.memsidecar.v1.DeleteScratchResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -28,66 +29,66 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
   _globals['_SESSION_LABELSENTRY']._options = None
   _globals['_SESSION_LABELSENTRY']._serialized_options = b'8\001'
-  _globals['_MESSAGEROLE']._serialized_start=3304
-  _globals['_MESSAGEROLE']._serialized_end=3446
-  _globals['_SESSION']._serialized_start=211
-  _globals['_SESSION']._serialized_end=697
-  _globals['_SESSION_LABELSENTRY']._serialized_start=638
-  _globals['_SESSION_LABELSENTRY']._serialized_end=683
-  _globals['_TOOLCALL']._serialized_start=699
-  _globals['_TOOLCALL']._serialized_end=754
-  _globals['_MESSAGE']._serialized_start=757
-  _globals['_MESSAGE']._serialized_end=1064
-  _globals['_SCRATCHENTRY']._serialized_start=1067
-  _globals['_SCRATCHENTRY']._serialized_end=1196
-  _globals['_CREATESESSIONREQUEST']._serialized_start=1199
-  _globals['_CREATESESSIONREQUEST']._serialized_end=1339
-  _globals['_CREATESESSIONRESPONSE']._serialized_start=1341
-  _globals['_CREATESESSIONRESPONSE']._serialized_end=1405
-  _globals['_GETSESSIONREQUEST']._serialized_start=1407
-  _globals['_GETSESSIONREQUEST']._serialized_end=1440
-  _globals['_GETSESSIONRESPONSE']._serialized_start=1442
-  _globals['_GETSESSIONRESPONSE']._serialized_end=1503
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=1505
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=1602
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1604
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1693
-  _globals['_UPDATESESSIONREQUEST']._serialized_start=1696
-  _globals['_UPDATESESSIONREQUEST']._serialized_end=1828
-  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1830
-  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1894
-  _globals['_ENDSESSIONREQUEST']._serialized_start=1896
-  _globals['_ENDSESSIONREQUEST']._serialized_end=1949
-  _globals['_ENDSESSIONRESPONSE']._serialized_start=1951
-  _globals['_ENDSESSIONRESPONSE']._serialized_end=2012
-  _globals['_DELETESESSIONREQUEST']._serialized_start=2014
-  _globals['_DELETESESSIONREQUEST']._serialized_end=2070
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=2072
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=2095
-  _globals['_APPENDMESSAGESREQUEST']._serialized_start=2098
-  _globals['_APPENDMESSAGESREQUEST']._serialized_end=2254
-  _globals['_APPENDMESSAGESRESPONSE']._serialized_start=2256
-  _globals['_APPENDMESSAGESRESPONSE']._serialized_end=2315
-  _globals['_LISTMESSAGESREQUEST']._serialized_start=2317
-  _globals['_LISTMESSAGESREQUEST']._serialized_end=2411
-  _globals['_LISTMESSAGESRESPONSE']._serialized_start=2413
-  _globals['_LISTMESSAGESRESPONSE']._serialized_end=2502
-  _globals['_GETWINDOWREQUEST']._serialized_start=2505
-  _globals['_GETWINDOWREQUEST']._serialized_end=2651
-  _globals['_GETWINDOWRESPONSE']._serialized_start=2653
-  _globals['_GETWINDOWRESPONSE']._serialized_end=2761
-  _globals['_SETSCRATCHREQUEST']._serialized_start=2764
-  _globals['_SETSCRATCHREQUEST']._serialized_end=2906
-  _globals['_SETSCRATCHRESPONSE']._serialized_start=2908
-  _globals['_SETSCRATCHRESPONSE']._serialized_end=2974
-  _globals['_GETSCRATCHREQUEST']._serialized_start=2976
-  _globals['_GETSCRATCHREQUEST']._serialized_end=3085
-  _globals['_GETSCRATCHRESPONSE']._serialized_start=3087
-  _globals['_GETSCRATCHRESPONSE']._serialized_end=3178
-  _globals['_DELETESCRATCHREQUEST']._serialized_start=3180
-  _globals['_DELETESCRATCHREQUEST']._serialized_end=3253
-  _globals['_DELETESCRATCHRESPONSE']._serialized_start=3255
-  _globals['_DELETESCRATCHRESPONSE']._serialized_end=3301
-  _globals['_SESSIONSERVICE']._serialized_start=3449
-  _globals['_SESSIONSERVICE']._serialized_end=4518
+  _globals['_MESSAGEROLE']._serialized_start=3496
+  _globals['_MESSAGEROLE']._serialized_end=3638
+  _globals['_SESSION']._serialized_start=247
+  _globals['_SESSION']._serialized_end=733
+  _globals['_SESSION_LABELSENTRY']._serialized_start=674
+  _globals['_SESSION_LABELSENTRY']._serialized_end=719
+  _globals['_TOOLCALL']._serialized_start=735
+  _globals['_TOOLCALL']._serialized_end=790
+  _globals['_MESSAGE']._serialized_start=793
+  _globals['_MESSAGE']._serialized_end=1100
+  _globals['_SCRATCHENTRY']._serialized_start=1103
+  _globals['_SCRATCHENTRY']._serialized_end=1232
+  _globals['_CREATESESSIONREQUEST']._serialized_start=1235
+  _globals['_CREATESESSIONREQUEST']._serialized_end=1375
+  _globals['_CREATESESSIONRESPONSE']._serialized_start=1377
+  _globals['_CREATESESSIONRESPONSE']._serialized_end=1441
+  _globals['_GETSESSIONREQUEST']._serialized_start=1443
+  _globals['_GETSESSIONREQUEST']._serialized_end=1476
+  _globals['_GETSESSIONRESPONSE']._serialized_start=1478
+  _globals['_GETSESSIONRESPONSE']._serialized_end=1539
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=1541
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1638
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1640
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1729
+  _globals['_UPDATESESSIONREQUEST']._serialized_start=1732
+  _globals['_UPDATESESSIONREQUEST']._serialized_end=1864
+  _globals['_UPDATESESSIONRESPONSE']._serialized_start=1866
+  _globals['_UPDATESESSIONRESPONSE']._serialized_end=1930
+  _globals['_ENDSESSIONREQUEST']._serialized_start=1932
+  _globals['_ENDSESSIONREQUEST']._serialized_end=2003
+  _globals['_ENDSESSIONRESPONSE']._serialized_start=2006
+  _globals['_ENDSESSIONRESPONSE']._serialized_end=2204
+  _globals['_DELETESESSIONREQUEST']._serialized_start=2206
+  _globals['_DELETESESSIONREQUEST']._serialized_end=2262
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=2264
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=2287
+  _globals['_APPENDMESSAGESREQUEST']._serialized_start=2290
+  _globals['_APPENDMESSAGESREQUEST']._serialized_end=2446
+  _globals['_APPENDMESSAGESRESPONSE']._serialized_start=2448
+  _globals['_APPENDMESSAGESRESPONSE']._serialized_end=2507
+  _globals['_LISTMESSAGESREQUEST']._serialized_start=2509
+  _globals['_LISTMESSAGESREQUEST']._serialized_end=2603
+  _globals['_LISTMESSAGESRESPONSE']._serialized_start=2605
+  _globals['_LISTMESSAGESRESPONSE']._serialized_end=2694
+  _globals['_GETWINDOWREQUEST']._serialized_start=2697
+  _globals['_GETWINDOWREQUEST']._serialized_end=2843
+  _globals['_GETWINDOWRESPONSE']._serialized_start=2845
+  _globals['_GETWINDOWRESPONSE']._serialized_end=2953
+  _globals['_SETSCRATCHREQUEST']._serialized_start=2956
+  _globals['_SETSCRATCHREQUEST']._serialized_end=3098
+  _globals['_SETSCRATCHRESPONSE']._serialized_start=3100
+  _globals['_SETSCRATCHRESPONSE']._serialized_end=3166
+  _globals['_GETSCRATCHREQUEST']._serialized_start=3168
+  _globals['_GETSCRATCHREQUEST']._serialized_end=3277
+  _globals['_GETSCRATCHRESPONSE']._serialized_start=3279
+  _globals['_GETSCRATCHRESPONSE']._serialized_end=3370
+  _globals['_DELETESCRATCHREQUEST']._serialized_start=3372
+  _globals['_DELETESCRATCHREQUEST']._serialized_end=3445
+  _globals['_DELETESCRATCHRESPONSE']._serialized_start=3447
+  _globals['_DELETESCRATCHRESPONSE']._serialized_end=3493
+  _globals['_SESSIONSERVICE']._serialized_start=3641
+  _globals['_SESSIONSERVICE']._serialized_end=4710
 # @@protoc_insertion_point(module_scope)

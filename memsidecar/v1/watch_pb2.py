@@ -12,23 +12,24 @@ from google.protobuf.internal import builder as _builder
 _sym_db = _symbol_database.Default()
 
 
+from memsidecar.v1 import conflict_pb2 as memsidecar_dot_v1_dot_conflict__pb2
 from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
 from memsidecar.v1 import scope_pb2 as memsidecar_dot_v1_dot_scope__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19memsidecar/v1/watch.proto\x12\rmemsidecar.v1\x1a\x1amemsidecar/v1/memory.proto\x1a\x19memsidecar/v1/scope.proto\"\x90\x01\n\x14WatchMemoriesRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12&\n\x05\x61\x66ter\x18\x02 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12+\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilter\"#\n\x0eWatchHeartbeat\x12\x11\n\tcaught_up\x18\x01 \x01(\x08\"\xde\x01\n\x15WatchMemoriesResponse\x12/\n\x06\x63hange\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.MemoryRevisionH\x00\x12\x32\n\theartbeat\x18\x02 \x01(\x0b\x32\x1d.memsidecar.v1.WatchHeartbeatH\x00\x12,\n\x06\x62\x65hind\x18\x03 \x01(\x0b\x32\x1a.memsidecar.v1.WatchBehindH\x00\x12)\n\x08revision\x18\x04 \x01(\x0b\x32\x17.memsidecar.v1.RevisionB\x07\n\x05\x65vent\"\x1e\n\x0bWatchBehind\x12\x0f\n\x07pending\x18\x01 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19memsidecar/v1/watch.proto\x12\rmemsidecar.v1\x1a\x1cmemsidecar/v1/conflict.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x19memsidecar/v1/scope.proto\"\x90\x01\n\x14WatchMemoriesRequest\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12&\n\x05\x61\x66ter\x18\x02 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12+\n\x06\x66ilter\x18\x03 \x01(\x0b\x32\x1b.memsidecar.v1.MemoryFilter\"#\n\x0eWatchHeartbeat\x12\x11\n\tcaught_up\x18\x01 \x01(\x08\"\x8b\x02\n\x15WatchMemoriesResponse\x12/\n\x06\x63hange\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.MemoryRevisionH\x00\x12\x32\n\theartbeat\x18\x02 \x01(\x0b\x32\x1d.memsidecar.v1.WatchHeartbeatH\x00\x12,\n\x06\x62\x65hind\x18\x03 \x01(\x0b\x32\x1a.memsidecar.v1.WatchBehindH\x00\x12+\n\x08\x63onflict\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.ConflictH\x00\x12)\n\x08revision\x18\x04 \x01(\x0b\x32\x17.memsidecar.v1.RevisionB\x07\n\x05\x65vent\"\x1e\n\x0bWatchBehind\x12\x0f\n\x07pending\x18\x01 \x01(\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.watch_pb2', _globals)
 if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
-  _globals['_WATCHMEMORIESREQUEST']._serialized_start=100
-  _globals['_WATCHMEMORIESREQUEST']._serialized_end=244
-  _globals['_WATCHHEARTBEAT']._serialized_start=246
-  _globals['_WATCHHEARTBEAT']._serialized_end=281
-  _globals['_WATCHMEMORIESRESPONSE']._serialized_start=284
-  _globals['_WATCHMEMORIESRESPONSE']._serialized_end=506
-  _globals['_WATCHBEHIND']._serialized_start=508
-  _globals['_WATCHBEHIND']._serialized_end=538
+  _globals['_WATCHMEMORIESREQUEST']._serialized_start=130
+  _globals['_WATCHMEMORIESREQUEST']._serialized_end=274
+  _globals['_WATCHHEARTBEAT']._serialized_start=276
+  _globals['_WATCHHEARTBEAT']._serialized_end=311
+  _globals['_WATCHMEMORIESRESPONSE']._serialized_start=314
+  _globals['_WATCHMEMORIESRESPONSE']._serialized_end=581
+  _globals['_WATCHBEHIND']._serialized_start=583
+  _globals['_WATCHBEHIND']._serialized_end=613
 # @@protoc_insertion_point(module_scope)

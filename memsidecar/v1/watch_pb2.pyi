@@ -6,6 +6,7 @@ isort:skip_file
 import builtins
 import google.protobuf.descriptor
 import google.protobuf.message
+import memsidecar.v1.conflict_pb2
 import memsidecar.v1.memory_pb2
 import memsidecar.v1.scope_pb2
 import typing
@@ -79,6 +80,7 @@ class WatchMemoriesResponse(google.protobuf.message.Message):
     CHANGE_FIELD_NUMBER: builtins.int
     HEARTBEAT_FIELD_NUMBER: builtins.int
     BEHIND_FIELD_NUMBER: builtins.int
+    CONFLICT_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
     @property
     def change(self) -> memsidecar.v1.memory_pb2.MemoryRevision:
@@ -95,6 +97,12 @@ class WatchMemoriesResponse(google.protobuf.message.Message):
         """
 
     @property
+    def conflict(self) -> memsidecar.v1.conflict_pb2.Conflict:
+        """A conflict was opened, resolved, dismissed or undone; as it was then. A filter
+        lets it through when one of its memories meets it.
+        """
+
+    @property
     def revision(self) -> memsidecar.v1.scope_pb2.Revision:
         """Watch after this to resume without a loss or a duplicate."""
 
@@ -104,11 +112,12 @@ class WatchMemoriesResponse(google.protobuf.message.Message):
         change: memsidecar.v1.memory_pb2.MemoryRevision | None = ...,
         heartbeat: global___WatchHeartbeat | None = ...,
         behind: global___WatchBehind | None = ...,
+        conflict: memsidecar.v1.conflict_pb2.Conflict | None = ...,
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["behind", b"behind", "change", b"change", "event", b"event", "heartbeat", b"heartbeat", "revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["behind", b"behind", "change", b"change", "event", b"event", "heartbeat", b"heartbeat", "revision", b"revision"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["change", "heartbeat", "behind"] | None: ...
+    def HasField(self, field_name: typing.Literal["behind", b"behind", "change", b"change", "conflict", b"conflict", "event", b"event", "heartbeat", b"heartbeat", "revision", b"revision"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["behind", b"behind", "change", b"change", "conflict", b"conflict", "event", b"event", "heartbeat", b"heartbeat", "revision", b"revision"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["change", "heartbeat", "behind", "conflict"] | None: ...
 
 global___WatchMemoriesResponse = WatchMemoriesResponse
 

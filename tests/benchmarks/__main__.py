@@ -25,6 +25,7 @@ BENCHMARKS: Mapping[str, Callable[[Plan], Iterator[Result]]] = {
     "under-writes": recall.under_writes,
     "load": load.under_load,
     "remember": remember.against_commit,
+    "extraction": remember.with_extraction,
     "writers": remember.by_many,
     "start": ingest.start,
     "compare": comparison,

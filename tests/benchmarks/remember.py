@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, count
 from typing import Any
 
 from memsidecar.v1 import memory_service_pb2 as pb
 from tests.benchmarks.dataset import scope
 from tests.benchmarks.machine import CommitProbe
-from tests.benchmarks.measuring import Result, side_by_side
+from tests.benchmarks.measuring import Result, Samples, side_by_side
 from tests.benchmarks.plan import Plan
 from tests.benchmarks.store import Store
 from tests.benchmarks.writers import Load, run_together
@@ -83,9 +83,65 @@ def _load(plan: Plan, writers: int, users: int, echo: bool = False) -> Load:
     return Load(store.sidecar.target, block, writers, plan.seconds / 4, names, echo=echo)
 
 
-def _remember(store: Store, user: str, count: int) -> Callable[[], Any]:
-    blocks = range(first := store.take_blocks(count // 256 + 2), first + count // 256 + 2)
+def _remember(store: Store, user: str, number: int) -> Callable[[], Any]:
+    blocks = range(first := store.take_blocks(number // 256 + 2), first + number // 256 + 2)
     items = chain.from_iterable(store.data.items(block) for block in blocks)
     requests = iter([pb.RememberRequest(scope=scope(user), item=item) for item in items])
     call = store.memories.Remember
     return lambda: call(next(requests))
+
+
+# What people write to an assistant, about two in five with something to remember; {n} makes each another one.
+_TURNS = (
+    "I moved to {place} last month and work at Siemens now.",
+    "Could you help me with the report for meeting {n}? It is due soon.",
+    "My sister Anna lives in {place}.",
+    "Thanks, that worked. What would you do about item {n}?",
+    "I love {place} in spring, but I hate the traffic there.",
+    "How do I sort {n} numbers in Python without a library?",
+    "The second draft, number {n}, reads much better than the first one did.",
+    "My 5k time is now 24:{n}, and I have {n} commits in the repository.",
+    "Please summarise chapter {n} in three sentences and keep the names.",
+    "That is a good point, and I had not thought of case {n} at all.",
+)
+# A user changes his mind about one thing some times, not some hundred.
+_TURNS_OF_ONE = 200
+_PLACES = tuple("Oslo Berlin Lisbon Quito Tokyo Cairo Lima Paris Rome Delhi".split())
+
+
+def with_extraction(plan: Plan) -> Iterator[Result]:
+    """Turns of a conversation and what they say, beside such turns alone; embedded by the default model."""
+    store = plan.new_store("extraction", {"embedding.provider": "use", "embedding.dimensions": "0"})
+    calls = {
+        "reading": _turns(store, "reader", skip=False, first=0),
+        "plain": _turns(store, "writer", skip=True, first=1_000_000),
+    }
+    timings = side_by_side(calls, plan.rounds)
+    yield Result(
+        "remember with extraction by rules",
+        timings["reading"].p50 / timings["plain"].p50,
+        "x plain",
+        1.5,
+        how=f"reading {timings['reading']}; plain {timings['plain']}; of the means {_of_means(timings):.2f}",
+        numbers={name: taken.numbers() for name, taken in timings.items()},
+    )
+
+
+def _of_means(timings: Mapping[str, Samples]) -> float:
+    return float(timings["reading"].seconds.mean() / timings["plain"].seconds.mean())
+
+
+def _turns(store: Store, user: str, *, skip: bool, first: int) -> Callable[[], Any]:
+    numbers = count(first)
+    call = store.memories.Remember
+    options = pb.RememberOptions(skip_extraction=skip)
+
+    def remember() -> Any:
+        number = next(numbers)
+        turn = _TURNS[number % len(_TURNS)]
+        text = turn.format(n=number % 60, place=_PLACES[number // len(_TURNS) % len(_PLACES)])
+        item = pb.RememberItem(text=f"{text} ({number})", speaker="user")
+        whose = scope(f"{user}-{number // _TURNS_OF_ONE}")
+        return call(pb.RememberRequest(scope=whose, item=item, options=options))
+
+    return remember

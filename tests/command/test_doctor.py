@@ -20,10 +20,10 @@ import pytest
 
 from memsidecar.adapters.data_directory import DataDirectory
 from memsidecar.command import main
-from memsidecar.command.checks import endpoints, libraries, machine, storage
+from memsidecar.command.checks import endpoints, libraries, machine, model_servers, storage
 from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
 from memsidecar.command.doctor import CHECKS, outcome_of, report
-from memsidecar.config import Config, Embedding, Graph, Health, Listen, Redis
+from memsidecar.config import Config, Embedding, Extraction, Graph, Health, Listen, Redis
 
 Output = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
@@ -260,7 +260,7 @@ class TestRedis:
         assert "not a Redis address" in endpoints.redis(replace(config, redis=Redis(url="http://h"))).found
 
 
-class EmbeddingServer(BaseHTTPRequestHandler):
+class ModelServer(BaseHTTPRequestHandler):
     answer: bytes = b""
     status = 200
 
@@ -275,8 +275,8 @@ class EmbeddingServer(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def embedding_url() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), EmbeddingServer) as server:
+def model_url() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), ModelServer) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -298,24 +298,64 @@ class TestModelServer:
     def test_the_answer_is_judged(
         self,
         config: Config,
-        embedding_url: str,
+        model_url: str,
         monkeypatch: pytest.MonkeyPatch,
         status: int,
         answer: bytes,
         dimensions: int,
         expected: str,
     ) -> None:
-        monkeypatch.setattr(EmbeddingServer, "status", status)
-        monkeypatch.setattr(EmbeddingServer, "answer", answer)
-        settings = Embedding("openai", "m", dimensions, base_url=embedding_url, api_key="hush", timeout=5)
-        outcome = endpoints.model_server(replace(config, embedding=settings))
+        monkeypatch.setattr(ModelServer, "status", status)
+        monkeypatch.setattr(ModelServer, "answer", answer)
+        settings = Embedding("openai", "m", dimensions, base_url=model_url, api_key="hush", timeout=5)
+        outcome = model_servers.embedding(replace(config, embedding=settings))
         assert outcome.status == expected
         assert "hush" not in outcome.found + outcome.fix
 
     def test_a_server_that_is_away_is_a_warning_because_writes_go_on(self, config: Config) -> None:
         settings = Embedding("openai", "m", base_url="http://127.0.0.1:9/v1", timeout=5)
-        outcome = endpoints.model_server(replace(config, embedding=settings))
+        outcome = model_servers.embedding(replace(config, embedding=settings))
         assert (outcome.status, "embedded later" in outcome.fix) == ("warn", True)
 
     def test_it_is_not_asked_when_the_model_is_local(self, config: Config) -> None:
-        assert endpoints.model_server(config).status == "ok"
+        assert model_servers.embedding(config).status == "ok"
+
+
+class TestExtraction:
+    @pytest.mark.parametrize(
+        ("status", "answer", "expected"),
+        [
+            (200, b'{"choices": [{"message": {"content": "yes"}}]}', "ok"),
+            (200, b'{"object": "list"}', "fail"),
+            (200, b"<html>", "fail"),
+            (401, b"bad key hush", "warn"),
+            (503, b"", "warn"),
+        ],
+    )
+    def test_the_answer_is_judged(
+        self,
+        config: Config,
+        model_url: str,
+        monkeypatch: pytest.MonkeyPatch,
+        status: int,
+        answer: bytes,
+        expected: str,
+    ) -> None:
+        monkeypatch.setattr(ModelServer, "status", status)
+        monkeypatch.setattr(ModelServer, "answer", answer)
+        settings = Extraction("llm", model="m", base_url=model_url, api_key="hush", timeout=5)
+        outcome = model_servers.extraction(replace(config, extraction=settings))
+        assert outcome.status == expected
+        assert "hush" not in outcome.found + outcome.fix
+
+    @pytest.mark.parametrize(
+        ("url", "expected"), [("http://127.0.0.1:9/v1", "warn"), ("localhost:1", "fail"), ("http://[", "fail")]
+    )
+    def test_a_server_that_is_away_is_a_warning_and_one_that_cannot_be_a_failure(
+        self, config: Config, url: str, expected: str
+    ) -> None:
+        settings = Extraction("llm", model="m", base_url=url, timeout=5)
+        assert model_servers.extraction(replace(config, extraction=settings)).status == expected
+
+    def test_it_is_not_asked_when_rules_do(self, config: Config) -> None:
+        assert model_servers.extraction(config).status == "ok"

@@ -186,5 +186,7 @@ class TestSecretFiles:
     def test_each_secret_has_a_file_variant(self, tmp_path: Path) -> None:
         (tmp_path / "s").write_text("hush")
         path = str(tmp_path / "s")
-        config = load({"embedding.api_key_file": path, "redis.password_file": path}, {}).config
+        keys = ("embedding.api_key_file", "reranker.api_key_file", "extraction.api_key_file", "redis.password_file")
+        config = load(dict.fromkeys(keys, path), {}).config
         assert (config.embedding.api_key, config.redis.password) == ("hush", "hush")
+        assert (config.reranker.api_key, config.extraction.api_key) == ("hush", "hush")

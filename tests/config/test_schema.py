@@ -6,8 +6,19 @@ from pathlib import Path
 import pytest
 
 from memsidecar.command.arguments import documentation
+from memsidecar.command.contradictions import contradictions
 from memsidecar.command.settings import flag_of, variable_of
-from memsidecar.config import Config, Embedding, Health, Listen, Redis, Reranker, build, contradictions, settings
+from memsidecar.config import (
+    Config,
+    Embedding,
+    Extraction,
+    Health,
+    Listen,
+    Redis,
+    Reranker,
+    build,
+    settings,
+)
 
 
 def test_every_setting_has_a_reason_for_its_default() -> None:
@@ -64,7 +75,10 @@ def test_a_user_without_a_home_directory_must_name_the_data_directory(monkeypatc
 
 def test_repr_never_shows_a_secret() -> None:
     config = Config(
-        token="hush", embedding=Embedding(api_key="hush"), redis=Redis(url="redis://u:hush@h", password="hush")
+        token="hush",
+        embedding=Embedding(api_key="hush"),
+        extraction=Extraction(api_key="hush"),
+        redis=Redis(url="redis://u:hush@h", password="hush"),
     )
     assert "hush" not in repr(config)
 
@@ -76,6 +90,7 @@ def test_repr_never_shows_a_secret() -> None:
         (Config(data_dir=Path("/" + "数" * 35)), "listen.socket"),
         (Config(reranker=Reranker("openai")), "reranker.model"),
         (Config(reranker=Reranker("rerank")), "reranker.model"),
+        (Config(extraction=Extraction("llm")), "extraction.model"),
         (Config(listen=Listen(tcp_port=50_552), health=Health(port=50_552)), "listen.tcp_port"),
         (Config(embedding=Embedding(provider="openai")), "embedding.model"),
         (Config(embedding=Embedding(provider="client")), "embedding.dimensions"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from memsidecar.domain.events import (
     Change,
+    ConflictRecorded,
     Entry,
     Event,
     FeedbackGiven,
@@ -63,7 +64,7 @@ def meaning(event: Event | None) -> object:
             return (event.change, event.memory, event.actor, event.reason)
         case VectorsRecorded():
             return (event.memory_id, event.vectors.model)
-        case MemoryPurged() | FeedbackGiven() | None:
+        case MemoryPurged() | FeedbackGiven() | ConflictRecorded() | None:
             return event
 
 

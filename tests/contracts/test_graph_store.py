@@ -16,7 +16,8 @@ from memsidecar.domain.fold import Delta, Edge, Relation
 from memsidecar.domain.memory import Entity, Episode, Fact, Kind, State
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.graph import GraphChange, GraphNode, GraphStore
-from tests.contracts.graph_samples import ALICE, NaiveGraph, memory, purge, put, puts
+from tests.contracts.graph_samples import ALICE, Chance, memory, purge, put, puts
+from tests.doubles.naive_graph import GraphInMemory, NaiveGraph
 
 ENGINE = os.environ.get("MEMSIDECAR_TEST_ENGINE", "kuzu")
 
@@ -47,9 +48,9 @@ def set_aside(directory: Path) -> list[Path]:
     return list(directory.glob("graph.bad-*"))
 
 
-@pytest.fixture
-async def graph(tmp_path: Path) -> AsyncIterator[KuzuGraph]:
-    store = await open_graph(tmp_path)
+@pytest.fixture(params=["engine", "in memory"])
+async def graph(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GraphStore]:
+    store: GraphStore = GraphInMemory() if request.param == "in memory" else await open_graph(tmp_path)
     yield store
     await store.close()
 
@@ -61,6 +62,8 @@ async def test_empty_graph_has_applied_nothing(graph: GraphStore) -> None:
     assert await graph.nodes(ALICE, "", 10) == []
     assert await graph.edges(ALICE, "x") == []
     assert await graph.neighbours(ALICE, ["x"], 3, 10) == []
+    assert await graph.ties(ALICE, ["x"]) == []
+    assert await graph.conflicts(ALICE, "", 10) == []
     assert await graph.count(ALICE) == 0
     await graph.apply([])
     await graph.check()
@@ -83,7 +86,7 @@ async def test_all_relations_issue_from_a_memory_in_order(graph: GraphStore) -> 
     fact = memory("f", mentions=["e2", "e1"], derived_from=["p"], body=Fact("s", subject="e1", object_entity="e2"))
     talk = memory("p", body=Episode("t", participants=("e1",), follows="p0"))
     others = [memory("p0", Kind.EPISODE), memory("e1", Kind.ENTITY), memory("e2", Kind.ENTITY)]
-    await graph.apply(puts([fact, talk, *others]))
+    await graph.apply(puts([*others, talk, fact]))
     assert await graph.edges(ALICE, "f") == [
         Edge("f", Relation.ABOUT, "e1"),
         Edge("f", Relation.ABOUT, "e2"),
@@ -282,14 +285,17 @@ async def same(
     assert await graph.count(partition) == len(model.memories)
     for memory_id in model.memories:
         assert await graph.edges(partition, memory_id) == model.edges(memory_id)
+    few = chance.sample(list(Relation), 3)
+    assert await graph.edges(partition, ids[0], few) == model.edges(ids[0], few)
+    assert await graph.ties(partition, ids) == model.ties(ids)
+    assert await graph.ties(partition, ids[:1]) == model.ties(ids[:1])
+    assert await graph.conflicts(partition, "", 1000) == model.conflicts()
     starts = chance.sample(ids, 12)
-    for few in (starts[:1], starts):
+    for some in (starts[:1], starts):
         for depth in (1, 2, 3):
-            found = await graph.neighbours(partition, few, depth, 1000)
-            assert [(item.depth, item.memory_id) for item in found] == model.reach(few, depth)
-            for item in found:
-                assert item.edge in model.links[item.edge.source]
-                assert item.memory_id in (item.edge.source, item.edge.target)
+            for relations in ((), few):
+                found = await graph.neighbours(partition, some, depth, 1000, relations)
+                assert list(found) == list(model.neighbours(some, depth, 1000, relations))
 
 
 async def test_random_history_equals_the_naive_graph(tmp_path: Path) -> None:
@@ -297,27 +303,14 @@ async def test_random_history_equals_the_naive_graph(tmp_path: Path) -> None:
     partitions = [Partition("n", "a"), Partition("n", "b"), Partition("n")]
     models = {partition: NaiveGraph() for partition in partitions}
     ids = [f"m{number:02}" for number in range(40)]
-    entities = [memory_id for number, memory_id in enumerate(ids) if Kind(number % 5 + 1) is Kind.ENTITY]
+    changes_of = Chance(chance, ids)
     graph = await open_graph(tmp_path)
     position = 0
     for _ in range(7):
         changes = []
         for _ in range(chance.choice([1, 3, 20, 200])):
             position += chance.randint(1, 3)
-            partition, number = chance.choice(partitions), chance.randrange(len(ids))
-            if chance.random() < 0.15:
-                changes.append(purge(position, ids[number], partition))
-                continue
-            item = memory(
-                ids[number],
-                Kind(number % 5 + 1),
-                mentions=chance.sample(entities, chance.randint(0, 3)),
-                derived_from=chance.sample(ids, int(chance.random() < 0.3)),
-                version=position,
-                state=State(chance.randint(1, 5)),
-                partition=partition,
-            )
-            changes.append(put(position, item))
+            changes.append(changes_of.change(position, chance.choice(partitions)))
         for partition, model in models.items():
             model.apply([change for change in changes if change.partition == partition])
         await graph.apply(changes)

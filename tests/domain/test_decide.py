@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from memsidecar.domain import decide, removal
-from memsidecar.domain.decide import MAX_PROVENANCE
 from memsidecar.domain.decision import Decision, etag_of
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, EtagMismatch, InvalidField, NotFound
@@ -15,6 +14,7 @@ from memsidecar.domain.events import Event, MemoryRecorded, Vectors, VectorsReco
 from memsidecar.domain.limits import MAX_LABELS
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State
 from memsidecar.domain.mentions import Mention
+from memsidecar.domain.merging import MAX_PROVENANCE
 from tests.doubles.histories import PARTITION, vectors_of
 from tests.doubles.naive_partition import NaivePartition
 

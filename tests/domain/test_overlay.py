@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.domain.events import Event, MemoryRecorded
+from memsidecar.domain.events import ConflictRecorded, Event, MemoryRecorded, subject_of
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.view import Overlay, PartitionView
 from tests.doubles.histories import COMMANDS, HISTORIES, IDS, NAMES, SESSIONS, Command, decided, new_ids
@@ -13,10 +13,12 @@ from tests.doubles.naive_partition import NaivePartition
 
 
 def _facts(event: Event) -> object:
+    if isinstance(event, ConflictRecorded):
+        return event
     if isinstance(event, MemoryRecorded):
         brought = None if event.vectors is None else event.vectors.rows.tobytes()
         return event.change, event.memory, brought, event.actor, event.reason
-    return type(event), event.memory_id
+    return type(event), subject_of(event)
 
 
 def _seen(view: PartitionView, state: NaivePartition) -> object:
@@ -26,6 +28,8 @@ def _seen(view: PartitionView, state: NaivePartition) -> object:
         [(view.by_digest(d), sorted(view.holders(d))) for d in sorted(digests)],
         [(view.entity(k), sorted(view.named(k))) for k in map(entity_key, NAMES)],
         [view.last_episode(s) for s in SESSIONS],
+        [sorted(view.in_slot(i, f)) for i in ("", *IDS) for f in ("lives_in", "owns", "likes")],
+        [(i, view.conflict(i), sorted(view.conflicts_of(i))) for i in IDS],
     )
 
 
@@ -55,5 +59,6 @@ def test_a_batch_decides_what_single_commits_decide(history: list[Command], batc
         under.apply(event)
     assert under.memories == single.memories
     assert list(under.memories) == list(single.memories)
+    assert under.conflicts == single.conflicts
     assert under.verdicts == single.verdicts
     assert under.vectors.keys() == single.vectors.keys()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.doubles.hash_embedder import HashEmbedder
+from tests.doubles.loopback import listening
 
 Json = dict[str, Any]
 
@@ -85,26 +86,5 @@ class EmbeddingServer:
 @asynccontextmanager
 async def embedding_server(dimensions: int = 64) -> AsyncIterator[EmbeddingServer]:
     server = EmbeddingServer(dimensions)
-    connections: set[asyncio.Task[None]] = set()
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        connections.add(task)
-        try:
-            await server.serve(reader, writer)
-        except asyncio.CancelledError:
-            writer.close()
-        finally:
-            connections.discard(task)
-
-    listener = await asyncio.start_server(connected, "127.0.0.1", 0)
-    server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
-    try:
+    async with listening(server.serve) as server.base_url:
         yield server
-    finally:
-        listener.close()
-        for task in list(connections):
-            task.cancel()
-        if connections:
-            await asyncio.wait(list(connections))

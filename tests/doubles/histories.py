@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from memsidecar.domain import decide, removal
+from memsidecar.domain import decide, entities, removal
+from memsidecar.domain.claims import Manner
+from memsidecar.domain.conflict import Policy
+from memsidecar.domain.conflicts.resolving import Answer, Choice, Dismiss, Keep, Part, Replace, Split, resolve
+from memsidecar.domain.conflicts.undoing import undo
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft, Patch, Request
 from memsidecar.domain.errors import SidecarError
@@ -52,6 +56,15 @@ _bodies: st.SearchStrategy[Body] = st.one_of(
     st.builds(Entity, st.sampled_from(NAMES), summary=st.sampled_from(["", "a cat"])),
     st.builds(Fact, st.sampled_from(TEXTS), subject=st.just("") | _ids, object_text=st.sampled_from(["", "tea"])),
     st.builds(Preference, st.sampled_from(TEXTS), subject=st.just("") | _ids),
+    st.builds(
+        Fact,
+        st.sampled_from(TEXTS),
+        subject=st.just("") | _ids,
+        predicate=st.sampled_from(["lives_in", "lives_in", "owns"]),
+        object_text=st.sampled_from(["Rome", "Oslo"]),
+        negated=st.sampled_from([False, False, True]),
+    ),
+    st.builds(Preference, st.sampled_from(TEXTS), st.just("likes"), st.just("tea"), st.sampled_from([-1.0, 1.0])),
     st.builds(Procedure, st.sampled_from(TEXTS), steps=st.just(("boil", "pour"))),
 )
 _drafts = st.builds(
@@ -68,6 +81,8 @@ _drafts = st.builds(
     labels=_labels,
     mentions=_refs,
     entity_names=st.lists(st.sampled_from(NAMES), max_size=1).map(tuple),
+    policy=st.none() | st.sampled_from(Policy),
+    manner=st.sampled_from([Manner.STATED, Manner.STATED, *Manner]),
 )
 
 
@@ -153,6 +168,47 @@ class Judge:
         give_feedback(decision, Scope("n", "u"), [Judged(self.memory_id, self.verdict, "items[0].memory")])
 
 
+@dataclass(frozen=True)
+class Settle:
+    """Somebody decides about the `number`th conflict of a memory."""
+
+    memory_id: str
+    number: int
+    choice: Choice | None
+    """None: undo it."""
+
+    def __call__(self, decision: Decision) -> None:
+        conflicts = list(decision.view.conflicts_of(self.memory_id))
+        conflict_id = conflicts[self.number % len(conflicts)] if conflicts else "none"
+        if self.choice is None:
+            undo(decision, conflict_id, "", "")
+        else:
+            resolve(decision, conflict_id, self.choice, "", "")
+
+
+@dataclass(frozen=True)
+class Unite:
+    kind: str
+    one: str
+    other: str
+
+    def __call__(self, decision: Decision) -> None:
+        if self.kind == "merge":
+            entities.merge(decision, self.one, [self.other])
+        else:
+            entities.unmerge(decision, self.one)
+
+
+_choices: st.SearchStrategy[Choice | None] = st.one_of(
+    st.none(),
+    st.none(),
+    st.builds(Keep, _ids, st.booleans()),
+    st.builds(Keep, _ids, st.booleans()),
+    st.builds(Answer, st.sampled_from(["Rome", "Oslo", "yes", "no"])),
+    st.just(Dismiss()),
+    st.just(Replace(Draft(Fact("Lima", predicate="lives_in", object_text="Lima")))),
+    st.builds(lambda a, b, t: Split((Part(a, None, t), Part(b, t))), _ids, _ids, _times),
+)
 _patches = st.fixed_dictionaries({}, optional={"importance": st.just(0.9), "labels": _labels, "mentions": _refs})
 COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Remember, _drafts, st.booleans()),
@@ -162,8 +218,61 @@ COMMANDS: st.SearchStrategy[Command] = st.one_of(
     st.builds(Embed, _ids),
     st.builds(Judge, _ids, st.sampled_from(Verdict)),
     st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Unite, st.sampled_from(["merge", "unmerge"]), _ids, _ids),
 )
 HISTORIES = st.lists(COMMANDS, min_size=1, max_size=25)
+
+# Histories in which memories contradict one another: what is said of two people and a place, by one source or more.
+_FIRST: list[Command] = [
+    Create(Draft(Entity("Ann"), path="d"), "c0"),
+    Create(Draft(Entity("Oslo"), path="d"), "c1"),
+    Create(Draft(Episode("so it was said"), path="d"), "c2"),
+]
+_of_whom = st.sampled_from(["", "", "c0"])
+_STATEMENTS = st.builds(
+    Draft,
+    body=st.one_of(
+        st.builds(
+            Fact,
+            st.sampled_from(["lives here", "lives there", "lives nowhere"]),
+            subject=_of_whom,
+            predicate=st.just("lives_in"),
+            object_text=st.sampled_from(["Oslo", "Rome", "Bonn"]),
+            object_entity=st.sampled_from(["", "c1"]),
+            negated=st.sampled_from([False, False, True]),
+        ),
+        st.builds(
+            Preference,
+            st.sampled_from(["likes tea", "hates tea"]),
+            topic=st.just("tea"),
+            value=st.just("tea"),
+            polarity=st.sampled_from([-1.0, 1.0]),
+            subject=_of_whom,
+        ),
+    ),
+    path=st.just("d"),
+    source=st.none() | st.builds(Provenance, derived_from=st.sampled_from([(), ("c2",), ("g0",), ("c2", "g0")])),
+    valid_from=_times,
+    confidence=st.sampled_from([0.4, 1.0]),
+)
+_STATING: st.SearchStrategy[Command] = st.one_of(
+    *(st.builds(Remember, _STATEMENTS, st.just(False)) for _ in range(6)),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Unite, st.sampled_from(["merge", "unmerge"]), st.sampled_from(CHOSEN), st.sampled_from(CHOSEN)),
+    st.builds(
+        Remember, st.builds(Draft, body=st.builds(Episode, st.sampled_from(TEXTS)), path=st.just("d")), st.just(False)
+    ),
+    st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
+    st.builds(
+        Create,
+        st.builds(Draft, body=st.builds(Entity, st.sampled_from(NAMES)), path=st.just("d")),
+        st.sampled_from(CHOSEN),
+    ),
+)
+KNOWLEDGE = st.lists(_STATING, min_size=4, max_size=25).map(lambda commands: [*_FIRST, *commands])
 
 
 def new_ids() -> Callable[[], str]:

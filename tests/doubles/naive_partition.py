@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Event, Vectors
 from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import apply
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.view import names, oldest
 
@@ -20,6 +22,7 @@ class NaivePartition:
         self.memories: dict[str, Memory] = {}
         self.vectors: dict[str, Vectors] = {}
         self.verdicts: dict[str, Feedback] = {}
+        self.conflicts: dict[str, Conflict] = {}
 
     def apply(self, event: Event) -> None:
         delta = apply(event)
@@ -41,6 +44,8 @@ class NaivePartition:
 
         if delta.feedback is not None and delta.subject in self.memories:
             self.verdicts[delta.subject] = delta.feedback
+        if delta.conflict is not None:
+            self.conflicts[delta.subject] = delta.conflict
 
     def _live(self) -> list[Memory]:
         return [m for m in self.memories.values() if m.state is not State.DELETED]
@@ -61,7 +66,9 @@ class NaivePartition:
         if not key:
             return []
         entities = ((m.id, m.body) for m in self._live() if isinstance(m.body, Entity))
-        return [i for i, body in entities if key in map(entity_key, (body.display_name, *body.aliases))]
+        merged = {m.id for m in self.memories.values() if m.state is State.SUPERSEDED}
+        named = ((i, map(entity_key, (body.display_name, *body.aliases))) for i, body in entities if i not in merged)
+        return [i for i, keys in named if key in keys]
 
     def naming(self, entity_id: str) -> list[str]:
         return [m.id for m in self.memories.values() if names(m, entity_id)]
@@ -75,3 +82,13 @@ class NaivePartition:
 
     def feedback(self, memory_id: str) -> Feedback:
         return self.verdicts.get(memory_id, NO_FEEDBACK)
+
+    def in_slot(self, subject: str, family: str) -> list[str]:
+        slots = ((m.id, slot_of(m)) for m in self.memories.values())
+        return [i for i, slot in slots if slot is not None and (slot.subject, slot.family) == (subject, family)]
+
+    def conflict(self, conflict_id: str) -> Conflict | None:
+        return self.conflicts.get(conflict_id)
+
+    def conflicts_of(self, memory_id: str) -> list[str]:
+        return [c.id for c in self.conflicts.values() if memory_id in c.memories]

@@ -4,8 +4,8 @@
 
 Brings in the turns as a user would bring in a chat history (a namespace a sample, turns in order with their own
 speakers, sessions and times), asks every question at its own time, and writes one line a question: `id`, `ranked`,
-`confidence`, `latency_ms`. Uses nothing of the data but the turns and each question's text and time. A run that was
-interrupted goes on where it stopped.
+`confidence`, `superseded` and `conflicts` (`marks.py`), `latency_ms`. Uses nothing of the data but the turns and each
+question's text and time. A run that was interrupted goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memsidecar_client import AsyncMemsidecar, Item, MemsidecarError, Provenance
+from memsidecar_client import AsyncMemsidecar, Hit, Item, MemoryState, MemsidecarError, Provenance
 from tqdm import tqdm
 
+from tests.quality.marks import Shown, Stated, marks
 from tests.quality.questions import load
 from tests.sidecar import Sidecar
 
@@ -82,6 +83,14 @@ async def ingest(client: AsyncMemsidecar, sample: str, turns: list[dict[str, Any
     return memories
 
 
+def shown(hit: Hit) -> Shown:
+    standings = [
+        Stated(each.memory, each.state is MemoryState.SUPERSEDED, each.superseding_memory, each.counterparts)
+        for each in hit.standings
+    ]
+    return Shown(hit.memory.name, standings, hit.counterpart_of)
+
+
 async def ask(client: AsyncMemsidecar, question: dict[str, Any], memories: dict[str, list[str]]) -> dict[str, Any]:
     started = time.perf_counter()
     answer = await client.recall(
@@ -97,6 +106,7 @@ async def ask(client: AsyncMemsidecar, question: dict[str, Any], memories: dict[
         "id": question["id"],
         "ranked": [memories[hit.memory.name] for hit in answer.hits if hit.memory.name in memories],
         "confidence": answer.confidence,
+        **marks(map(shown, answer.hits), memories),
         "latency_ms": round(elapsed, 3),
     }
 

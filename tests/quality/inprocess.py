@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import sqlite3
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import fields
@@ -27,14 +28,15 @@ from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.bootstrap.services import make_services
 from memsidecar.bootstrap.stores import open_stores
 from memsidecar.config import build
-from memsidecar.domain.draft import Draft, Request
+from memsidecar.domain.draft import Draft, Outcome, Request
 from memsidecar.domain.events import Matrix
-from memsidecar.domain.memory import Episode, Provenance
+from memsidecar.domain.memory import Episode, Provenance, State
 from memsidecar.domain.profile import Profile
-from memsidecar.domain.recall import Question, Recalled, Tier
+from memsidecar.domain.recall import Hit, Question, Recalled, Tier
 from memsidecar.domain.scope import Scope
 from memsidecar.ports.models import Embedder
 from memsidecar.services.remember import Wait
+from tests.quality.marks import Shown, Stated, marks
 from tests.quality.questions import load
 
 USER = "user"
@@ -77,6 +79,8 @@ class InProcess:
         self.turns, self.questions = load(data)
         self.name = data.stem
         self._cache, self._settings = cache, settings or {}
+        # Sample and memory id -> the turns that the memory stands for.
+        self._turns: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     async def __aenter__(self) -> InProcess:
         self._stack = AsyncExitStack()
@@ -95,9 +99,29 @@ class InProcess:
         self._services = await make_services(config, stores, sessions, tokenizer, self._stack)
         for sample, turns in tqdm(self.turns.items(), desc=self.name, unit="sample", disable=None):
             for session, group in groupby(turns, key=lambda turn: turn["session"]):
-                drafts = [_draft(turn, session) for turn in group if turn["text"].strip()]
-                await self._services.remember(Scope(sample, USER), drafts, Wait.SEARCHABLE, Request())
+                said = [turn for turn in group if turn["text"].strip()]
+                drafts = [_draft(turn, session) for turn in said]
+                stored = await self._services.remember(Scope(sample, USER), drafts, Wait.SEARCHABLE, Request())
+                for turn, outcome in zip(said, stored.outcomes, strict=True):
+                    if isinstance(outcome, Outcome):
+                        self._note(sample, turn["id"], outcome)
         return self
+
+    def _note(self, sample: str, turn: str, outcome: Outcome) -> None:
+        self._turns[sample, outcome.memory.id].append(turn)
+        for read in outcome.extracted:
+            if isinstance(read, Outcome):
+                self._turns[sample, read.memory.id].append(turn)
+
+    def result(self, question: dict[str, Any], answer: Recalled) -> dict[str, Any]:
+        """What the scorer takes."""
+        turns = {memory: found for (sample, memory), found in self._turns.items() if sample == question["sample"]}
+        return {
+            "id": question["id"],
+            "ranked": [turns[hit.memory.id] for hit in answer.hits if hit.memory.id in turns],
+            "confidence": answer.confidence,
+            **marks(map(_shown, answer.hits), turns),
+        }
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
@@ -115,6 +139,14 @@ class InProcess:
                 tiers=tiers,
             )
         )
+
+
+def _shown(hit: Hit) -> Shown:
+    standings = [
+        Stated(each.memory_id, each.state is State.SUPERSEDED, each.superseded_by, each.counterparts)
+        for each in hit.standings
+    ]
+    return Shown(hit.memory.id, standings, hit.counterpart_of)
 
 
 def _weights(profile: Profile) -> dict[str, float]:

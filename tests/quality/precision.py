@@ -3,9 +3,11 @@
     python -m tests.quality.precision DATA.jsonl
 
 Brings in the beliefs of a set in PrecisionMemBench's shape through the API of the real process, as an agent would that
-keeps scope, type and status as labels, builds each section of a question by recalls with exact filters, and counts
-violations of `mustExclude` and `mustNotContain`, and questions whose repetition gives another order. Superseded beliefs
-are left out as their labels say: who replaces whom is not this set's question. Exit code 1 when there is a violation.
+keeps scope and type as labels, builds each section of a question by recalls with exact filters, and counts violations
+of `mustInclude`, `mustExclude` and `mustNotContain`, questions whose repetition gives another order, superseded beliefs
+that come up, and beliefs whose state is not the one that the set says. What is superseded is the product's own doing:
+beliefs come in the order of their times, and those that replace each other are values of one slot that is configured
+to have one value at a time. Exit code 1 when there is a violation.
 """
 
 from __future__ import annotations
@@ -13,12 +15,23 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from memsidecar_client import AsyncMemsidecar, Entity, Fact, Filter, Hit, Item, Memory, Preference
+from memsidecar_client import (
+    AsyncMemsidecar,
+    ConflictPolicy,
+    Entity,
+    Fact,
+    Filter,
+    Hit,
+    Memory,
+    MemoryState,
+    Preference,
+)
 
 from tests.quality.questions import load
 from tests.sidecar import Sidecar
@@ -36,22 +49,43 @@ SECTIONS: Mapping[str, tuple[Mapping[str, str], ...]] = {
 PRELUDE = {"status": "active", "type": "preference", "scope": UNIVERSAL}
 
 
-def belief(turn: dict[str, Any]) -> Memory:
+def name_of(turn: dict[str, Any]) -> str:
+    return str(turn["id"].partition(":")[2])
+
+
+def slots(beliefs: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Belief -> the name of the one that holds in the end, for those that replace others or are replaced."""
+    known = {name_of(turn): turn for turn in beliefs}
+    found: dict[str, str] = {}
+    for name in known:
+        last = name
+        while (newer := known[last]["superseded_by"]) and newer in known:
+            last = newer
+        if last != name:
+            found[name] = found[last] = known[last]["name"]
+    return found
+
+
+def belief(turn: dict[str, Any], slot: str) -> Memory:
+    """An agent's memory of it. One that replaces another, or is replaced, is a value of a slot."""
     labels = {
-        "belief": turn["id"].partition(":")[2],
+        "belief": name_of(turn),
         "scope": turn["scope"][0],
         "type": turn["type"],
-        "status": turn["status"],
+        "status": "active" if turn["status"] == "superseded" else turn["status"],
         "pinned": str(turn["pinned"]).lower(),
     }
     match turn["type"]:
+        case _ if slot:
+            body: Preference | Entity | Fact = Fact(turn["text"], predicate=slot, object_text=turn["name"])
         case "preference":
-            body: Preference | Entity | Fact = Preference(turn["text"], topic=turn["name"])
+            body = Preference(turn["text"], topic=turn["name"])
         case "entity":
             body = Entity(turn["name"], aliases=tuple(turn["aliases"]), summary=turn["text"])
         case _:
             body = Fact(turn["text"])
-    return Memory(body, labels=labels)
+    said = datetime.fromisoformat(turn["time"]).replace(tzinfo=UTC)
+    return Memory(body, labels=labels, valid_start_time=said)
 
 
 async def ask(client: AsyncMemsidecar, question: dict[str, Any], labels: Mapping[str, str]) -> tuple[Hit, ...]:
@@ -62,7 +96,7 @@ async def ask(client: AsyncMemsidecar, question: dict[str, Any], labels: Mapping
     return answer.hits
 
 
-async def violations(client: AsyncMemsidecar, question: dict[str, Any]) -> list[str]:
+async def violations(client: AsyncMemsidecar, question: dict[str, Any], superseded: Set[str]) -> list[str]:
     found = []
     for section, expected in question["expect"].items():
         if section == "personaPrelude":
@@ -75,8 +109,29 @@ async def violations(client: AsyncMemsidecar, question: dict[str, Any]) -> list[
         if [hit.memory.name for hit in hits] != [hit.memory.name for hit in again]:
             found.append(f"{section} flickers")
         there = {hit.memory.labels["belief"] for hit in hits}
-        found += [f"{section} holds {name}" for name in expected.get("mustExclude", ()) if name in there]
+        found += [f"{section} lacks {name}" for name in expected.get("mustInclude", ()) if name not in there]
+        unwanted = {*expected.get("mustExclude", ()), *superseded}
+        found += [f"{section} holds {name}" for name in sorted(unwanted & there)]
     return found
+
+
+async def bring_in(client: AsyncMemsidecar, namespace: str, beliefs: Sequence[dict[str, Any]]) -> int:
+    """Remember the beliefs; how many of them do not have the state that the set says."""
+    replacing = slots(beliefs)
+    names: dict[str, dict[str, Any]] = {}
+    for turn in sorted(beliefs, key=lambda turn: str(turn["time"])):
+        slot = replacing.get(name_of(turn), "")
+        policy = ConflictPolicy.SUPERSEDE if slot else ConflictPolicy.UNSPECIFIED
+        stored = await client.remember(belief(turn, slot), namespace=namespace, user=USER, conflict_policy=policy)
+        names[stored.outcomes[0].memory.name] = turn
+    wrong = 0
+    memories = await client.get_memories(names)
+    for memory in memories:
+        turn = names[memory.name]
+        if (memory.state is MemoryState.SUPERSEDED) != (turn["status"] == "superseded"):
+            wrong += 1
+            print(f"{turn['id']} is {memory.state.name}, and {turn['status']} in the set")
+    return wrong
 
 
 async def evaluate(target: str, data: Path) -> int:
@@ -85,13 +140,10 @@ async def evaluate(target: str, data: Path) -> int:
     async with AsyncMemsidecar(target, timeout=60) as client:
         await client.ready(60)
         for sample, beliefs in turns.items():
-            items = [Item(belief(turn)) for turn in beliefs]
-            result = await client.remember_many(items, namespace=sample.replace(":", "-"), user=USER)
-            for one in result.results:
-                if one.error is not None:
-                    raise one.error
+            count += await bring_in(client, sample.replace(":", "-"), beliefs)
         for question in questions:
-            for problem in await violations(client, question):
+            gone = {name_of(turn) for turn in turns[question["sample"]] if turn["status"] == "superseded"}
+            for problem in await violations(client, question, gone):
                 count += 1
                 print(f"{question['id']}: {problem}")
     print(json.dumps({"questions": len(questions), "violations": count}))
@@ -103,10 +155,12 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     with TemporaryDirectory() as folder:
-        sidecar = Sidecar(Path(folder) / "data", {})
+        data = Path(sys.argv[1])
+        single = {slot for beliefs in load(data)[0].values() for slot in slots(beliefs).values()}
+        sidecar = Sidecar(Path(folder) / "data", {"conflicts.single": ", ".join(sorted(single))})
         try:
             sidecar.start()
-            return int(asyncio.run(evaluate(sidecar.target, Path(sys.argv[1]))) > 0)
+            return int(asyncio.run(evaluate(sidecar.target, data)) > 0)
         finally:
             sidecar.close()
 

@@ -12,6 +12,8 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 from memsidecar.v1.info_service_pb2_grpc import InfoServiceStub
+from memsidecar.v1.job_service_pb2_grpc import JobServiceStub
+from memsidecar.v1.knowledge_service_pb2_grpc import KnowledgeServiceStub
 from memsidecar.v1.memory_service_pb2_grpc import MemoryServiceStub
 from memsidecar.v1.recall_service_pb2_grpc import RecallServiceStub
 from memsidecar.v1.session_service_pb2_grpc import SessionServiceStub
@@ -22,6 +24,8 @@ class Api:
         self.memory: Any = MemoryServiceStub(channel)
         self.recall: Any = RecallServiceStub(channel)
         self.session: Any = SessionServiceStub(channel)
+        self.knowledge: Any = KnowledgeServiceStub(channel)
+        self.job: Any = JobServiceStub(channel)
         self.info: Any = InfoServiceStub(channel)
 
 

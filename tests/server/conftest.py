@@ -8,6 +8,8 @@ from pathlib import Path
 import grpc
 import pytest
 
+from memsidecar.domain.conflict import Conflict, Rule
+from memsidecar.domain.job import Job, JobKind, JobState
 from memsidecar.domain.memory import Entity, Episode, Memory
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.domain.session import Session
@@ -39,11 +41,13 @@ async def no_leaks() -> AsyncIterator[None]:
 
 @pytest.fixture
 async def world() -> World:
-    """Holds the memory m1 (an episode), the entity e1 and the session s1 of ann at home."""
+    """Holds of ann at home the memory m1 (an episode), the entity e1, the conflict c1, the job j1, the session s1."""
     made = World()
     scope = Scope(HOME.namespace, HOME.user)
     made.memories[HOME, "m1"] = Memory("m1", scope, Episode("hello", start_time=NOW), NOW, NOW)
     made.memories[HOME, "e1"] = Memory("e1", scope, Entity("Ann"), NOW, NOW)
+    made.conflicts[HOME, "c1"] = Conflict("c1", "", "lives_in", Rule.VALUE, ("m1",), NOW, NOW)
+    made.jobs.append(Job("j1", HOME, "", "", JobKind.EXTRACTION, JobState.RUNNING, 3, 1, 0, NOW, NOW))
     made.sessions[SessionKey(HOME, "s1")] = Session("s1", scope, NOW, NOW, NOW + 10, 10)
     return made
 

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memsidecar.adapters.system_runtime import SystemClock
+from memsidecar.domain.as_of import NOW as EVER
+from memsidecar.domain.as_of import AsOf
+from memsidecar.domain.conflict import Conflict, Policy
 from memsidecar.domain.context.assemble import assemble
 from memsidecar.domain.context.values import Built, Material, Wanted
-from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
+from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import AlreadyExists, NotFound, SidecarError
 from memsidecar.domain.events import Change, Entry, MemoryRecorded
 from memsidecar.domain.feedback_rules import Judged
+from memsidecar.domain.job import Job
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.recall import Filter, Hit, Question, Recalled, TierReport
 from memsidecar.domain.scope import Partition, Scope, resource_name
@@ -28,9 +32,12 @@ from memsidecar.services.info import Info, ServerInfo
 from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.memories import Memories, MemoryPage, Written
 from memsidecar.services.recall import Recall
-from memsidecar.services.remember import Remember, Remembered, Wait
+from memsidecar.services.remember import Remember, Remembered, Stages, Wait
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from tests.server.fake_following import follow_with
+from tests.server.fake_jobs import FakeJobs
+from tests.server.fake_knowledge import FakeKnowledge, FakeNeighbours, FakeSlotHistory, FakeUnite
 from tests.server.fake_watch import FakeWatch
 
 NOW = 1_700_000_000_000_000
@@ -52,6 +59,10 @@ class World:
     messages: list[Message] = field(default_factory=list)
     scratch: dict[str, ScratchEntry] = field(default_factory=dict)
     events: list[Hit | TierReport | Recalled] = field(default_factory=list)
+    conflicts: dict[tuple[Partition, str], Conflict] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
+    extracted: tuple[Outcome | Declined, ...] = ()
+    jobs_named: list[str] = field(default_factory=list)
     item_errors: dict[int, SidecarError] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     sessions_answer: bool = True
@@ -74,12 +85,18 @@ class World:
         return Services(
             FakeRemember(self),
             FakeMemories(self),
+            FakeKnowledge(self),
+            FakeSlotHistory(self),
+            FakeUnite(self),
+            FakeNeighbours(self),
             FakeRecall(self),
             follow_with(FakeRecall(self), FakeFeedback(self), keep),
             FakeFeedback(self),
             lambda partition, memory_id: self.usages.get((partition, memory_id), NO_USAGE),
             FakeBuildContext(self),
             FakeSessions(self),
+            EndSession(FakeSessions(self), FakeRemember(self)),
+            FakeJobs(self),
             FakeInfo(),
             FakeHealth(self),
             FakeWatch(self.step),
@@ -110,7 +127,17 @@ class FakeRemember(Remember):
     def __init__(self, world: World) -> None:
         self.world = world
 
-    async def __call__(self, scope: Scope, drafts: Sequence[Draft], wait: Wait, request: Request) -> Remembered:
+    async def __call__(
+        self,
+        scope: Scope,
+        drafts: Sequence[Draft],
+        wait: Wait,
+        request: Request,
+        *,
+        extract: bool = True,
+        job: str = "",
+    ) -> Remembered:
+        self.world.jobs_named.append(job)
         await self.world.step("remember", scope, tuple(drafts), wait, request)
         outcomes: list[Outcome | SidecarError] = []
         for index, draft in enumerate(drafts):
@@ -119,8 +146,8 @@ class FakeRemember(Remember):
                 continue
             memory = stored(scope.partition, draft, f"m{len(self.world.memories)}")
             self.world.memories[scope.partition, memory.id] = memory
-            outcomes.append(Outcome(Action.CREATED, memory, "new"))
-        return Remembered(tuple(outcomes), len(self.world.memories))
+            outcomes.append(Outcome(Action.CREATED, memory, "new", extracted=self.world.extracted))
+        return Remembered(tuple(outcomes), len(self.world.memories), Stages(extract, True, "" if extract else job))
 
 
 class FakeMemories(Memories):
@@ -141,11 +168,11 @@ class FakeMemories(Memories):
         memory = self.world.memories[partition, memory_id] = stored(partition, draft, memory_id)
         return Written(memory, 1)
 
-    async def get(self, partition: Partition, memory_id: str) -> Memory:
+    async def get(self, partition: Partition, memory_id: str, as_of: AsOf = EVER) -> Memory:
         await self.world.step("memories", partition, memory_id)
         return self._find(partition, memory_id)
 
-    async def get_many(self, names: Sequence[tuple[Partition, str]]) -> tuple[Memory, ...]:
+    async def get_many(self, names: Sequence[tuple[Partition, str]], as_of: AsOf = EVER) -> tuple[Memory, ...]:
         await self.world.step("memories", names)
         return tuple(self._find(*name) for name in names)
 
@@ -156,6 +183,7 @@ class FakeMemories(Memories):
         newest_first: bool,
         after: int | None,
         limit: int,
+        known_at: int | None = None,
     ) -> MemoryPage:
         await self.world.step("memories", scope, filter, newest_first, after, limit)
         found = [m for (partition, _), m in self.world.memories.items() if partition == scope.partition]
@@ -163,7 +191,9 @@ class FakeMemories(Memories):
         end = start + limit
         return MemoryPage(tuple(found[start:end]), end if end < len(found) else None)
 
-    async def update(self, partition: Partition, memory_id: str, patch: Patch, request: Request) -> Written:
+    async def update(
+        self, partition: Partition, memory_id: str, patch: Patch, request: Request, policy: Policy | None = None
+    ) -> Written:
         await self.world.step("memories", partition, memory_id, patch, request)
         return Written(self._find(partition, memory_id), 2)
 

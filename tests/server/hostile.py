@@ -20,81 +20,23 @@ from google.protobuf.message_factory import GetMessageClass
 from memsidecar.v1 import (
     generation_service_pb2,
     info_service_pb2,
+    job_service_pb2,
+    knowledge_service_pb2,
     memory_service_pb2,
     recall_service_pb2,
     session_service_pb2,
 )
 from tests.server.api import Refusal, taken_apart
+from tests.server.valid_requests import EVENTS, FOREIGN, MEMORY, SESSION, VALID
 
-MEMORY = "namespaces/home/users/ann/memories/m1"
-ENTITY = "namespaces/home/users/ann/memories/e1"
-SESSION = "namespaces/home/users/ann/sessions/s1"
-FOREIGN = "namespaces/elsewhere/users/ann/memories/e1"
 # Sent in place of bytes that are not UTF-8, and swapped for them on the wire.
 _MARK, _SURROGATE = "\x7f\x7e\x7f", b"\xed\xa0\x80"
 _HUGE = "x" * 600_000
 
-# What a message needs to be valid, as far as something else in it is the matter.
-_VALID: dict[str, dict[str, Any]] = {
-    "Scope": {"user": "ann"},
-    "Fact": {"statement": "s"},
-    "Preference": {"statement": "s"},
-    "Entity": {"display_name": "Ann"},
-    "Episode": {"text": "t"},
-    "Procedure": {"statement": "s"},
-    "Memory": {"entity": {"display_name": "Ann"}},
-    "Embedding": {"values": [1, 0]},
-    "RememberItem": {"text": "t"},
-    "Query": {"text": "q"},
-    "Message": {"role": 2, "text": "t"},
-    "ToolCall": {"id": "i", "name": "n"},
-    "ScratchEntry": {"key": "k", "value": {"bool_value": True}},
-    "RememberRequest": {"scope": {"user": "ann"}, "item": {"text": "t"}},
-    "BatchRememberRequest": {"scope": {"user": "ann"}, "items": [{"text": "t"}]},
-    "CreateMemoryRequest": {"scope": {"user": "ann"}, "memory": {"entity": {"display_name": "Ann"}}},
-    "GetMemoryRequest": {"name": MEMORY},
-    "BatchGetMemoriesRequest": {"names": [MEMORY]},
-    "ListMemoriesRequest": {"scope": {"user": "ann"}},
-    "UpdateMemoryRequest": {"memory": {"name": MEMORY, "importance": 0.5}},
-    "DeleteMemoryRequest": {"name": MEMORY},
-    "UndeleteMemoryRequest": {"name": MEMORY},
-    "ListMemoryRevisionsRequest": {"parent": MEMORY},
-    "RecallRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
-    "RecallOnceRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
-    "FeedbackItem": {"memory": MEMORY, "kind": 1},
-    "FeedbackRequest": {"scope": {"user": "ann"}, "items": [{"memory": MEMORY, "kind": 1}]},
-    "BuildContextRequest": {"scope": {"user": "ann"}, "query": {"text": "q"}},
-    "SectionBudget": {"kind": 3},
-    "GetSessionRequest": {"name": SESSION},
-    "ListSessionsRequest": {"scope": {"user": "ann"}},
-    "UpdateSessionRequest": {"session": {"name": SESSION, "labels": {"a": "b"}}},
-    "EndSessionRequest": {"name": SESSION},
-    "DeleteSessionRequest": {"name": SESSION},
-    "AppendMessagesRequest": {"session": SESSION, "messages": [{"role": 2, "text": "t"}]},
-    "ListMessagesRequest": {"session": SESSION},
-    "GetWindowRequest": {"session": SESSION},
-    "SetScratchRequest": {"session": SESSION, "entries": [{"key": "k", "value": {"bool_value": True}}]},
-    "GetScratchRequest": {"session": SESSION},
-    "WatchMemoriesRequest": {"scope": {"user": "ann"}},
-    "DeleteScratchRequest": {"session": SESSION, "keys": ["k"]},
-}
-
-# Of each stream of requests: its events, the first one first.
-_EVENTS: dict[str, dict[str, dict[str, Any]]] = {
-    "StreamRemember": {"start": {"scope": {"user": "ann"}}, "items": {"items": [{"text": "t"}]}},
-    "RecallDuring": {
-        "start": {"scope": {"user": "ann"}},
-        "text": {"seq": 1, "text": "t"},
-        "credit": {"hits": 1},
-        "rewind": {"seq": 0},
-        "feedback": {"memory": MEMORY, "kind": 1},
-        "finish": {"outcome": 1},
-    },
-}
-
 # Fields whose strings name memories of the request's own partition.
 _REFERENCES = re.compile(
-    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory|^feedback\.memory|known_memories)$"
+    r"(fact\.(subject|entity)|preference\.subject|participants|mentions|derived_memories|(filter|query)\.entities|^items\[0\]\.memory|^feedback\.memory|known_memories"
+    r"|slot\.subject|keep_memory|parts\[0\]\.memory|^sources)$"
 )
 # Fields that a caller may fill with anything of their type: the server says them, and does not read them. In an update
 # that holds for whatever the mask (here: what is set) does not name.
@@ -125,6 +67,8 @@ class Case:
 def methods() -> Iterator[MethodDescriptor]:
     for module in (
         memory_service_pb2,
+        knowledge_service_pb2,
+        job_service_pb2,
         recall_service_pb2,
         generation_service_pb2,
         session_service_pb2,
@@ -139,7 +83,7 @@ def _made(message_type: Any, **fields: Any) -> Any:
 
 
 def valid(descriptor: Any) -> Any:
-    return GetMessageClass(descriptor)(**_VALID.get(descriptor.name, {}))
+    return GetMessageClass(descriptor)(**VALID.get(descriptor.name, {}))
 
 
 def cases(method: MethodDescriptor) -> Iterator[Case]:
@@ -147,7 +91,7 @@ def cases(method: MethodDescriptor) -> Iterator[Case]:
     full = f"/{method.containing_service.full_name}/{method.name}"
     if method.client_streaming:
         wrapper = GetMessageClass(method.input_type)()
-        for name, fields in _EVENTS[method.name].items():
+        for name, fields in EVENTS[method.name].items():
             event: Any = wrapper.DESCRIPTOR.fields_by_name[name].message_type
             message = GetMessageClass(event)(**fields)
             for path, kind, refuse, data in _walk(message, (), wrapper, name):
@@ -389,7 +333,7 @@ async def attack(channel: grpc.aio.Channel, case: Case) -> Answer:
 async def _stream(case: Case) -> AsyncIterator[bytes]:
     """The case among events that are well."""
     request: Any = GetMessageClass(case.descriptor.input_type)
-    (first, fields), *_ = _EVENTS[case.descriptor.name].items()
+    (first, fields), *_ = EVENTS[case.descriptor.name].items()
     if not case.field.startswith(first):
         yield request(**{first: fields}).SerializeToString()
     yield case.data

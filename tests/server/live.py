@@ -20,12 +20,15 @@ from memsidecar.services.context import BuildContext
 from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.following import Parts
 from memsidecar.services.generation import RecallDuring
+from memsidecar.services.jobs import Jobs
 from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.recall import Recall
+from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from memsidecar.v1 import generation_service_pb2 as pb
 from memsidecar.v1.generation_service_pb2_grpc import GenerationServiceStub
 from tests.doubles.hash_embedder import HashEmbedder
+from tests.doubles.naive_graph import GraphInMemory
 from tests.server.fakes import FakeHealth, FakeInfo, World
 from tests.services.stack import Stack
 from tests.session_servers import until
@@ -78,12 +81,18 @@ async def live(
     services = Services(
         stack.remembering,
         stack.memories,
+        stack.knowledge,
+        stack.slot_history,
+        stack.unite,
+        await stack.neighbours_in(GraphInMemory()),
         recall,
         recall_during,
         stack.judging,
         stack.usages.of,
         BuildContext(recall, stack.residency, stack.past, sessions, tokenizer, clock),
         sessions,
+        EndSession(sessions, stack.remembering, stack.residency),
+        Jobs(stack.real_ledger, stack.residency, clock),
         FakeInfo(),
         FakeHealth(World()),
         stack.watch,

@@ -17,6 +17,7 @@ from memsidecar.v1 import generation_service_pb2 as pb
 from memsidecar.v1 import memory_pb2, memory_service_pb2
 from tests.server.api import Api
 from tests.server.live import Live, Talk
+from tests.services.conflicting import Said, dispute, say, supersede, undo
 from tests.services.stack import ANN, TEAM, stored
 
 OLD, NEW = "Peanuts make Robert ill within minutes.", "Almonds make Robert ill within minutes."
@@ -231,4 +232,85 @@ async def test_commit_to_the_shared_memory_that_was_not_told_is_noticed_with_the
     alive.stack.changes.notice = notice  # type: ignore[method-assign]
     await alive.stack.remember(TEAM, OTHER)
     assert (await talk.until("retracted")).retracted.reason == pb.RETRACTION_REASON_DELETED
+    await talk.finish()
+
+
+@pytest.fixture
+async def told(alive: Live, line: grpc.aio.Channel) -> tuple[Talk, Said, Said]:
+    """A stream that was sent a turn, from which a fact was read that may be superseded by another."""
+    old = await say(alive.stack, OLD, "Peanuts make Robert ill within minutes!")
+    new = await say(alive.stack, OTHER, "Almonds make Robert ill within minutes!")
+    talk = await Talk.open(line)
+    await talk.write(OLD)
+    assert (await talk.until("hit")).hit.hit.memory.name == name(old.turn)
+    return talk, old, new
+
+
+async def test_memory_that_is_superseded_is_taken_back_with_what_holds_instead(
+    alive: Live, line: grpc.aio.Channel
+) -> None:
+    old, new = stored(await alive.stack.remember(ANN, OLD, OTHER))
+    talk = await Talk.open(line)
+    await talk.write(OLD)
+    await talk.until("hit")
+    await supersede(alive.stack, old, new)
+    retracted = (await talk.until("retracted")).retracted
+    assert (retracted.memory, retracted.reason) == (name(old), pb.RETRACTION_REASON_SUPERSEDED)
+    assert retracted.successor.name == name(new)
+    await talk.write(OLD)
+    await talk.flush()
+    assert (await talk.finish()).retracted == 1
+
+
+async def test_turn_is_taken_back_when_what_it_states_is_superseded(alive: Live, told: tuple[Talk, Said, Said]) -> None:
+    talk, old, new = told
+    await supersede(alive.stack, old.fact, new.fact)
+    retracted = (await talk.until("retracted")).retracted
+    assert (retracted.memory, retracted.reason) == (name(old.turn), pb.RETRACTION_REASON_SUPERSEDED)
+    assert retracted.successor.name == name(new.fact)
+    await talk.finish()
+
+
+async def test_what_is_superseded_at_a_time_is_taken_back_then(alive: Live, told: tuple[Talk, Said, Said]) -> None:
+    talk, old, new = told
+    until = alive.stack.clock.now() + 400_000
+    await supersede(alive.stack, old.fact, new.fact, at=until)
+    retracted = (await talk.until("retracted")).retracted
+    assert (retracted.memory, retracted.successor.name) == (name(old.turn), name(new.fact))
+    assert 0 <= alive.stack.clock.now() - until < 100_000
+    await talk.finish()
+
+
+async def test_what_was_to_be_superseded_and_is_not_stays(alive: Live, told: tuple[Talk, Said, Said]) -> None:
+    talk, old, new = told
+    until = alive.stack.clock.now() + 300_000
+    await undo(alive.stack, await supersede(alive.stack, old.fact, new.fact, at=until))
+    await asyncio.sleep(0.4)
+    assert (await talk.finish()).retracted == 0
+
+
+async def test_memory_is_taken_back_when_its_validity_ends(alive: Live, line: grpc.aio.Channel) -> None:
+    until = alive.stack.clock.now() + 400_000
+    await alive.stack.remember(ANN, Draft(Fact(OLD), valid_to=until), Draft(Fact(NEW), valid_to=until - 3_600_000_000))
+    talk = await Talk.open(line)
+    await talk.write(OLD, NEW)
+    retracted = (await talk.until("retracted")).retracted
+    assert retracted.reason == pb.RETRACTION_REASON_EXPIRED
+    assert 0 <= alive.stack.clock.now() - until < 100_000
+    # What was over when it was sent is history, and stays that.
+    finished = await talk.finish()
+    assert (finished.hits_sent, finished.retracted) == (2, 1)
+
+
+async def test_disputed_memory_is_sent_with_its_counterpart(alive: Live, line: grpc.aio.Channel) -> None:
+    old = await say(alive.stack, OLD, "Peanuts make Robert ill within minutes!")
+    new = await say(alive.stack, OTHER, "Almonds make Robert ill within minutes!")
+    await dispute(alive.stack, old.fact, new.fact)
+    talk = await Talk.open(line)
+    await talk.write(OLD)
+    hit = (await talk.until("hit")).hit.hit
+    (standing,) = hit.standings
+    assert (standing.memory, standing.state) == (name(old.fact), memory_pb2.MEMORY_STATE_DISPUTED)
+    assert list(standing.counterparts) == [name(new.fact), name(new.turn)]
+    assert (await talk.until("hit")).hit.hit.counterpart_of == name(old.turn)
     await talk.finish()

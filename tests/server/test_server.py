@@ -17,6 +17,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from memsidecar.domain.as_of import AsOf
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
 from memsidecar.server.app import Server, ServerSettings
@@ -64,9 +65,9 @@ async def test_what_serves_a_call_knows_how_long_its_caller_waits(
     left: list[float | None] = []
     actual = FakeMemories.get
 
-    async def get(self: FakeMemories, partition: Partition, memory_id: str) -> Memory:
+    async def get(self: FakeMemories, partition: Partition, memory_id: str, as_of: AsOf) -> Memory:
         left.append(seconds_left())
-        return await actual(self, partition, memory_id)
+        return await actual(self, partition, memory_id, as_of)
 
     monkeypatch.setattr(FakeMemories, "get", get)
     await api.memory.GetMemory(M1, timeout=50)

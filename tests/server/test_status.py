@@ -33,6 +33,8 @@ EXAMPLES: dict[errors.SidecarError, tuple[str, str, bool]] = {
     errors.StoreFull("ledger"): ("RESOURCE_EXHAUSTED", "STORE_FULL", True),
     errors.StreamIdle(300.0): ("ABORTED", "STREAM_IDLE", False),
     errors.ModelUnavailable("openai"): ("UNAVAILABLE", "MODEL_UNAVAILABLE", True),
+    errors.ConflictRejected(["r"]): ("FAILED_PRECONDITION", "CONFLICT_REJECTED", False),
+    errors.ConflictBlocked("r"): ("FAILED_PRECONDITION", "CONFLICT_BLOCKED", False),
     errors.LedgerDamaged("p", 3): ("DATA_LOSS", "LEDGER_DAMAGED", False),
     errors.DataDirectoryBusy("/d", "1"): ("INTERNAL", "INTERNAL", False),
     errors.DataDirectoryUnusable("/d", "is a file"): ("INTERNAL", "INTERNAL", False),

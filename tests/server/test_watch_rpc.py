@@ -16,11 +16,12 @@ from memsidecar.domain.draft import Request
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.app import Server, ServerSettings
-from memsidecar.v1 import memory_pb2, recall_service_pb2, scope_pb2
+from memsidecar.v1 import conflict_pb2, memory_pb2, recall_service_pb2, scope_pb2
 from memsidecar.v1.watch_pb2 import WatchMemoriesRequest, WatchMemoriesResponse
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.server.api import Api, Refusal, refused_stream, taken_apart
 from tests.server.fakes import World
+from tests.services.conflicting import supersede
 from tests.services.stack import Stack, stored
 from tests.session_servers import until
 
@@ -250,3 +251,19 @@ async def test_a_drain_ends_watches_at_once_also_those_that_nobody_reads(
         assert refusal.retry_after
     await refused_at_last(stuck)
     assert not stack.watch._tails
+
+
+async def test_a_conflict_is_told_after_what_it_did_with_its_names_and_its_state(api: Api, stack: Stack) -> None:
+    rome, oslo = stored(await stack.remember(ANN, "Ann lives in Rome", "Ann lives in Oslo"))
+    call = await begun(api)
+    conflict = await supersede(stack, rome, oslo, scope=ANN)
+    (change,) = await changes(call, 1)
+    assert change.change.change == memory_pb2.MEMORY_CHANGE_SUPERSEDED
+    told = await next_of(call)
+    assert told.conflict.name == f"namespaces/home/users/ann/conflicts/{conflict}"
+    assert told.conflict.state == conflict_pb2.CONFLICT_STATE_RESOLVED
+    assert told.conflict.winner == f"namespaces/home/users/ann/memories/{oslo.id}"
+    call.cancel()
+    again = await begun(api, WatchMemoriesRequest(scope=SCOPE, after=change.revision))
+    assert await next_of(again) == told
+    again.cancel()

@@ -12,26 +12,41 @@ from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
+from memsidecar.domain.claims_read import claims_read
 from memsidecar.domain.draft import Draft, Request
 from memsidecar.domain.events import Entry
+from memsidecar.domain.extraction.asking import worth_asking
+from memsidecar.domain.gate import Gate
 from memsidecar.domain.memory import Episode, Fact, Memory
 from memsidecar.domain.profile_choice import read_choice
 from memsidecar.domain.recall import Filter, Question, Recalled
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.ports.extraction import Extractor
+from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.sessions import SessionStore
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.changes import Changes
 from memsidecar.services.conversation import Conversation
+from memsidecar.services.extraction import Extract
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.hydration import Hydration
+from memsidecar.services.job_worker import JobWorker
+from memsidecar.services.jobs import Jobs
+from memsidecar.services.knowledge import Knowledge
+from memsidecar.services.learning import Learning
 from memsidecar.services.memories import Memories
+from memsidecar.services.moments import Moments
 from memsidecar.services.named_times import NamedTimes
+from memsidecar.services.neighbours import Neighbours
 from memsidecar.services.past import Past
 from memsidecar.services.preparing import Preparing, Space
+from memsidecar.services.projector import GraphProjector
 from memsidecar.services.recall import Recall
 from memsidecar.services.remember import Remember, Remembered, Wait
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
+from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
 from tests.doubles.hash_embedder import HashEmbedder
@@ -86,15 +101,23 @@ class Stack:
         )
         self.backlog = EmbeddingBacklog(self.residency, self.space)
         self.preparing = Preparing(self.space)
+        self.times = NamedTimes(GrammarTimeExpressions())
+        self.jobs = Jobs(self.real_ledger, self.residency, clock)
+        self.worker: JobWorker | None = None
         self.remembering = Remember(self.residency, self.preparing, self.backlog)
-        self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, clock)
+        self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
+        self.moments = Moments(self.residency, self.past, clock)
+        self.memories = Memories(self.residency, self.ledger, self.preparing, self.space, self.backlog, self.moments)
         self.profiles = read_choice("", "default", "latest=recent")
         # Nobody listens there: a test that needs sessions names a server's.
         self.session_store = RedisSessions.connect(RedisSettings(f"unix://{directory / 'none.sock'}"))
-        self.past = Past(self.ledger, self.codec, self.indexes, self.space, 1 << 40)
         self.recalling = self.recall_with(self.session_store)
+        self.knowledge = Knowledge(self.residency, self.preparing, self.backlog)
+        self.slot_history = SlotHistory(self.moments)
+        self.unite = UniteEntities(self.residency, clock, ids)
         self.judging = GiveFeedback(self.residency)
         self.watch = self.watch_with(60.0)
+        self.projector: GraphProjector | None = None
 
     @classmethod
     async def open(
@@ -112,11 +135,37 @@ class Stack:
             directory, ledger, accesses, embedder, crossover, max_bytes, clock or PinnedClock(), ids or CountedIds()
         )
 
+    def learn(self, extractor: Extractor | None = None, gate: Gate | None = None, mode: str = "rules") -> None:
+        """Read what is remembered from now on, and ask the extractor, if there is one."""
+        rules = None if mode == "none" else claims_read
+        learning = Learning(rules, self.times, self.clock, gate, worth_asking if extractor is not None else None)
+        self.remembering = Remember(self.residency, self.preparing, self.backlog, learning, self.jobs.unfinished)
+        self.memories = Memories(
+            self.residency, self.ledger, self.preparing, self.space, self.backlog, self.moments, learning=learning
+        )
+        if extractor is not None:
+            extract = Extract(self.residency, self.preparing, self.backlog, learning, extractor)
+            self.worker = JobWorker(
+                self.real_ledger, self.residency, extract, self.jobs.changed, gathering=0.01, first_retry=0.02
+            )
+            self.jobs.worked_by(self.worker)
+            self.worker.start()
+
+    async def neighbours_in(self, graph: GraphStore) -> Neighbours:
+        """Neighbours over a graph that follows from now on."""
+        self.projector = GraphProjector(graph, self.ledger)
+        await self.projector.start()
+        return Neighbours(self.moments, graph, self.projector)
+
     async def close(self) -> None:
+        if self.worker is not None:
+            await self.worker.close()
         await self.backlog.close()
         await self.past.close()
         await self.session_store.close()
         await self.residency.close()
+        if self.projector is not None:
+            await self.projector.close()
         await self.usages.close()
         await self.accesses.close()
         await self.indexes.close()
@@ -129,6 +178,8 @@ class Stack:
 
     def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self.published.extend(entries)
+        if self.projector is not None:
+            self.projector.publish(entries)
         self.past.follow(resident.partition, entries)
         self.changes.notice(resident, entries)
 
@@ -151,7 +202,7 @@ class Stack:
             self.profiles,
             0.11,
             2.0,
-            NamedTimes(GrammarTimeExpressions()),
+            self.times,
             Conversation(sessions, self.clock),
             self.usages,
         )

@@ -26,6 +26,7 @@ from memsidecar.services.profile import standing
 from memsidecar.services.sessions import Sessions
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.doubles.runtime import CountedIds
+from tests.services.conflicting import supersede
 from tests.services.stack import ANN, BEN, TEAM, Stack, said, stored
 from tests.session_servers import RunningServer
 
@@ -320,3 +321,23 @@ async def test_a_session_is_waited_for_no_longer_than_asked(stack: Stack, store:
     assert built.degraded
     assert outcomes(built)[Tier.SESSION] is TierOutcome.TIMED_OUT
     assert "oat milk" in section(built, Part.PROFILE)
+
+
+async def test_the_profile_has_what_is_true_now(stack: Stack) -> None:
+    now = stack.clock.now()
+    old, new = stored(await stack.remember(ANN, "Ann lives in Rome", "Ann lives in Oslo"))
+    await stack.remember(
+        ANN,
+        Draft(Fact("Ann worked at Acme"), valid_to=now - 1),
+        Draft(Fact("Ann will work at Globex"), valid_from=now + 1_000_000),
+        Draft(Fact("Ann studies"), valid_from=now - 1, valid_to=now + 1_000_000),
+    )
+    await supersede(stack, old, new, at=now + 500_000)
+
+    async def texts() -> list[str]:
+        resident = await stack.residency.view(ANN.partition)
+        return [memory.text for memory in standing(resident, ANN, Filter(), stack.clock.now(), 10)]
+
+    assert await texts() == ["Ann lives in Rome", "Ann lives in Oslo", "Ann studies"]
+    stack.clock.time = now + 1_000_000
+    assert await texts() == ["Ann lives in Oslo", "Ann will work at Globex"]

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from memsidecar.adapters.kuzu_graph import KuzuGraph
-from memsidecar.domain.draft import Patch, Request
+from memsidecar.domain.conflict import Conflict, ConflictState, Rule
+from memsidecar.domain.draft import Draft, Patch, Request
 from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.fold import Delta
+from memsidecar.domain.memory import Entity, Fact, Preference
 from memsidecar.domain.scope import Scope
 from memsidecar.ports.graph import GraphChange
 from memsidecar.services import hydration
@@ -125,6 +127,83 @@ async def test_a_stale_node_is_found(checked: Checked) -> None:
 async def test_a_missing_edge_is_found(checked: Checked) -> None:
     await _put(checked, (await _ids(checked))["We saw Marta Silva."], mentions=())
     await repaired(checked, ("graph", "its edges differ from the ledger's"))
+
+
+async def _slotted(checked: Checked) -> tuple[str, str, str]:
+    """Two memories of one slot and the conflict that one has superseded the other by."""
+    first, second = [
+        stored(await checked.stack.remember(ANN, Draft(Fact(text, predicate="lives_in", object_text=where))))[0].id
+        for text, where in (("my home is up north", "north"), ("my home is down south", "south"))
+    ]
+    checked.projector.publish(checked.stack.published)
+    await checked.projector.wait_until_caught_up()
+    resident = (await checked.stack.residency.get(WHO)).resident
+    (conflict_id,) = resident.conflicts_of(second)
+    assert await checked.verify() == []
+    return first, second, conflict_id
+
+
+async def _judge(checked: Checked, conflict: Conflict) -> None:
+    position = await checked.graph.applied() + 1
+    await checked.graph.apply([GraphChange(position, WHO, Delta(conflict.id, conflict=conflict))])
+
+
+async def test_a_stale_conflict_and_its_missing_edge_are_found(checked: Checked) -> None:
+    *_, conflict_id = await _slotted(checked)
+    conflict = (await checked.stack.residency.get(WHO)).resident.conflict(conflict_id)
+    assert conflict is not None
+    await _judge(checked, replace(conflict, state=ConflictState.DISMISSED, version=9))
+    wrong = ("graph", "the edges that it draws differ from the ledger's")
+    await repaired(checked, ("graph", "is not at the ledger's version"), wrong)
+
+
+async def test_a_conflict_too_many_is_found(checked: Checked) -> None:
+    first, second, _ = await _slotted(checked)
+    await _judge(checked, Conflict("ghost", "", "lives_in", Rule.VALUE, (first, second), 1, 1))
+    wrong = ("graph", "the edges that it draws differ from the ledger's")
+    await repaired(checked, ("graph", "is not in the ledger"), wrong)
+
+
+async def test_a_wrong_tie_is_found(checked: Checked) -> None:
+    wish = Preference("tea, please", topic="drinks")
+    [memory] = stored(await checked.stack.remember(ANN, Draft(wish)))
+    checked.projector.publish(checked.stack.published)
+    await checked.projector.wait_until_caught_up()
+    assert await checked.verify() == []
+    await _put(checked, memory.id, valid_from=5)
+    await repaired(checked, ("graph", "the edges that it draws differ from the ledger's"))
+
+
+async def test_a_snapshots_wrong_conflict_and_slot_are_found(checked: Checked) -> None:
+    first, _, conflict_id = await _slotted(checked)
+
+    def alter(resident: Resident) -> None:
+        conflict = resident.conflict(conflict_id)
+        assert conflict is not None
+        resident.conflicts.put(replace(conflict, severity=0.1))
+        row = resident.lookup.rows[first]
+        resident.lookup.drop(row, resident.records.get(row))
+        resident.lookup.put(row, replace(resident.records.get(row), body=Fact("my home is up north")))
+
+    await _resave(checked, alter)
+    await repaired(
+        checked,
+        ("vectors", "in the snapshot is not the ledger's conflict"),
+        ("vectors", "its slot in the snapshot differs from the ledger's"),
+    )
+
+
+async def test_an_id_that_is_used_again_has_no_edges_of_the_one_before(checked: Checked) -> None:
+    stack = checked.stack
+    await stack.memories.create(WHO, Draft(Entity("Otto")), "otto", Request())
+    await stack.memories.create(WHO, Draft(Fact("he is tall", subject="otto")), "tall", Request())
+    await stack.memories.delete(WHO, "otto", "", True, "", Request())
+    stack.clock.time += 1
+    await stack.memories.create(WHO, Draft(Entity("Otto")), "otto", Request())
+    checked.projector.publish(stack.published)
+    await checked.projector.wait_until_caught_up()
+    assert await checked.graph.edges(WHO, "tall") == []
+    assert await checked.verify() == []
 
 
 async def _resave(checked: Checked, alter: object) -> None:

@@ -12,7 +12,8 @@ from memsidecar.domain.draft import Action, Draft, Outcome, Request
 from memsidecar.domain.errors import NotFound, RequestIdReused, StoreFull, StoreUnavailable
 from memsidecar.domain.memory import Fact
 from memsidecar.domain.recall import Filter
-from memsidecar.services.writing import MAX_EVENTS, Result
+from memsidecar.services.recorded import Result
+from memsidecar.services.writing import MAX_EVENTS
 from tests.services.stack import ANN, BEN, Stack, stored
 
 WHO = ANN.partition

@@ -6,6 +6,7 @@ Everything public is listed here; modules with an underscore may change in any r
 from memsidecar_client._blocking import Pages
 from memsidecar_client._blocking_client import (
     Generation,
+    JobWatch,
     MemoryWatch,
     Memsidecar,
     RecallStream,
@@ -16,11 +17,17 @@ from memsidecar_client._client import AsyncMemsidecar
 from memsidecar_client._context_values import Context, ContextSection, Omission, SectionBudget
 from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._enums import (
+    ConflictPolicy,
+    ConflictResolution,
+    ConflictRule,
+    ConflictState,
     ContextFormat,
     ContextSectionKind,
     EpisodeOutcome,
     FeedbackKind,
     GenerationOutcome,
+    JobKind,
+    JobState,
     MemoryChange,
     MemoryKind,
     MemoryOrder,
@@ -64,7 +71,19 @@ from memsidecar_client._generation_values import (
     Watermark,
 )
 from memsidecar_client._info_values import ServerInfo
+from memsidecar_client._job_values import Job
+from memsidecar_client._job_watch import AsyncJobWatch
 from memsidecar_client._json_values import JsonValue
+from memsidecar_client._knowledge_values import (
+    ConflictDetails,
+    ConflictEvidence,
+    MemoryConflict,
+    MergedEntities,
+    Neighbor,
+    PartedEntities,
+    Settled,
+    SlotValue,
+)
 from memsidecar_client._memory_values import (
     Body,
     Deleted,
@@ -89,6 +108,7 @@ from memsidecar_client._recall_values import (
     Explanation,
     Hit,
     HitFound,
+    HitStanding,
     MessageFound,
     MessageHit,
     QuestionAnalysis,
@@ -101,6 +121,10 @@ from memsidecar_client._recall_values import (
 )
 from memsidecar_client._remember_stream import AsyncRememberStream
 from memsidecar_client._remember_values import (
+    Conversation,
+    ConversationTurn,
+    Declined,
+    EndedSession,
     Item,
     ItemResult,
     Outcome,
@@ -108,19 +132,28 @@ from memsidecar_client._remember_values import (
     Remembered,
     RememberedMany,
     StreamSummary,
+    WriteStages,
 )
 from memsidecar_client._session_values import Appended, Message, ScratchEntry, Session, ToolCall, Window
 from memsidecar_client._sessions import AsyncSession
 from memsidecar_client._status_details import Violation
 from memsidecar_client._target import default_target
 from memsidecar_client._watch import AsyncMemoryWatch
-from memsidecar_client._watch_values import MemoryChanged, WatchBehind, WatchEvent, WatchHeartbeat, WatchInterrupted
+from memsidecar_client._watch_values import (
+    ConflictChanged,
+    MemoryChanged,
+    WatchBehind,
+    WatchEvent,
+    WatchHeartbeat,
+    WatchInterrupted,
+)
 
 __all__ = [
     "DEFAULT_TIMEOUT",
     "AlreadyExists",
     "Appended",
     "AsyncGeneration",
+    "AsyncJobWatch",
     "AsyncMemoryWatch",
     "AsyncMemsidecar",
     "AsyncPages",
@@ -131,15 +164,26 @@ __all__ = [
     "Body",
     "Cancelled",
     "Conflict",
+    "ConflictChanged",
+    "ConflictDetails",
+    "ConflictEvidence",
+    "ConflictPolicy",
+    "ConflictResolution",
+    "ConflictRule",
+    "ConflictState",
     "Context",
     "ContextFormat",
     "ContextSection",
     "ContextSectionKind",
+    "Conversation",
+    "ConversationTurn",
     "DataLoss",
     "DeadlineExceeded",
+    "Declined",
     "Deleted",
     "Draining",
     "Embedding",
+    "EndedSession",
     "Entity",
     "Episode",
     "EpisodeOutcome",
@@ -155,14 +199,20 @@ __all__ = [
     "GenerationTerms",
     "Hit",
     "HitFound",
+    "HitStanding",
     "Internal",
     "InvalidArgument",
     "Item",
     "ItemResult",
+    "Job",
+    "JobKind",
+    "JobState",
+    "JobWatch",
     "JsonValue",
     "Memory",
     "MemoryChange",
     "MemoryChanged",
+    "MemoryConflict",
     "MemoryKind",
     "MemoryOrder",
     "MemoryRevision",
@@ -170,14 +220,17 @@ __all__ = [
     "MemoryWatch",
     "Memsidecar",
     "MemsidecarError",
+    "MergedEntities",
     "Message",
     "MessageFound",
     "MessageHit",
+    "Neighbor",
     "NotFound",
     "Omission",
     "OmissionReason",
     "Outcome",
     "Pages",
+    "PartedEntities",
     "PermissionDenied",
     "Preference",
     "Procedure",
@@ -205,6 +258,8 @@ __all__ = [
     "ServerInfo",
     "Session",
     "SessionHandle",
+    "Settled",
+    "SlotValue",
     "StreamSummary",
     "TextSource",
     "Tier",
@@ -224,6 +279,7 @@ __all__ = [
     "WatchInterrupted",
     "Watermark",
     "Window",
+    "WriteStages",
     "WriteWait",
     "Written",
     "default_target",

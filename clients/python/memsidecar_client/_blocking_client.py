@@ -12,6 +12,8 @@ from memsidecar_client._client import AsyncMemsidecar
 from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._generation import AsyncGeneration
 from memsidecar_client._generation_values import GenerationEvent, GenerationSummary, GenerationTerms
+from memsidecar_client._job_values import Job
+from memsidecar_client._job_watch import AsyncJobWatch
 from memsidecar_client._loop_thread import LoopThread
 from memsidecar_client._recall_stream import AsyncRecallStream
 from memsidecar_client._recall_values import Hit, RecallEvent
@@ -84,6 +86,33 @@ class MemoryWatch(Blocking[AsyncMemoryWatch], Iterator[WatchEvent]):
         return self._target.revision
 
     next_event = blocking(AsyncMemoryWatch.next_event)
+
+
+class JobWatch(Blocking[AsyncJobWatch], Iterator[Job]):
+    """`with` begins the watch, `for` gives the job whenever it has changed, leaving the block ends it.
+
+    All else is as in AsyncJobWatch."""
+
+    def __enter__(self) -> Self:
+        self._loop.run(self._target.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.run(self._target.__aexit__(kind, error, trace))
+
+    def __iter__(self) -> Self:
+        self._target.__aiter__()
+        return self
+
+    def __next__(self) -> Job:
+        job = self.next_job()
+        if job is None:
+            raise StopIteration
+        return job
+
+    next_job = blocking(AsyncJobWatch.next_job)
 
 
 class RememberStream(Blocking[AsyncRememberStream]):
@@ -193,6 +222,7 @@ class SessionHandle(Blocking[AsyncSession]):
     get = blocking(AsyncSession.get)
     update = blocking(AsyncSession.update)
     end = blocking(AsyncSession.end)
+    end_and_remember = blocking(AsyncSession.end_and_remember)
     delete = blocking(AsyncSession.delete)
     append = blocking(AsyncSession.append)
     messages = opening(AsyncSession.messages, Pages)
@@ -258,6 +288,7 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
     server_info = blocking(AsyncMemsidecar.server_info)
 
     remember = blocking(AsyncMemsidecar.remember)
+    remember_conversation = blocking(AsyncMemsidecar.remember_conversation)
     remember_many = blocking(AsyncMemsidecar.remember_many)
     remember_stream = opening(AsyncMemsidecar.remember_stream, RememberStream)
 
@@ -270,6 +301,20 @@ class Memsidecar(Blocking[AsyncMemsidecar]):
     undelete_memory = blocking(AsyncMemsidecar.undelete_memory)
     memory_history = opening(AsyncMemsidecar.memory_history, Pages)
     watch_memories = opening(AsyncMemsidecar.watch_memories, MemoryWatch)
+
+    conflicts = opening(AsyncMemsidecar.conflicts, Pages)
+    get_conflict = blocking(AsyncMemsidecar.get_conflict)
+    resolve_conflict = blocking(AsyncMemsidecar.resolve_conflict)
+    undo_resolution = blocking(AsyncMemsidecar.undo_resolution)
+    slot_history = opening(AsyncMemsidecar.slot_history, Pages)
+    neighbors = opening(AsyncMemsidecar.neighbors, Pages)
+    merge_entities = blocking(AsyncMemsidecar.merge_entities)
+    undo_merge_entities = blocking(AsyncMemsidecar.undo_merge_entities)
+
+    get_job = blocking(AsyncMemsidecar.get_job)
+    jobs = opening(AsyncMemsidecar.jobs, Pages)
+    cancel_job = blocking(AsyncMemsidecar.cancel_job)
+    watch_job = opening(AsyncMemsidecar.watch_job, JobWatch)
 
     recall = blocking(AsyncMemsidecar.recall)
     feedback = blocking(AsyncMemsidecar.feedback)

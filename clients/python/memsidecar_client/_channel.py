@@ -8,9 +8,23 @@ from collections.abc import Iterator, Sequence
 from google.protobuf.descriptor import ServiceDescriptor
 
 from memsidecar_client import _defaults
-from memsidecar_client.v1 import info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+from memsidecar_client.v1 import (
+    info_service_pb2,
+    job_service_pb2,
+    knowledge_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
 
-_FILES = (info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2)
+_FILES = (
+    info_service_pb2,
+    job_service_pb2,
+    knowledge_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
 
 
 def channel_options(target: str) -> Sequence[tuple[str, int | str]]:
@@ -53,7 +67,8 @@ def service_config() -> str:
 
 
 def _repeatable() -> Iterator[tuple[str, str]]:
-    """Every call whose request is one message: reads, and writes, which all carry a request_id.
+    """Every call whose request is one message: reads, and writes, which carry a request_id or come to the same when
+    they are repeated.
 
     gRPC retries a streamed answer only before its first message. A streamed request is not in the list: what has been
     sent would have to be kept for it.

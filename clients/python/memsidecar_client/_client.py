@@ -11,6 +11,8 @@ from memsidecar_client._contexts import ContextCalls
 from memsidecar_client._defaults import DEFAULT_TIMEOUT
 from memsidecar_client._generating import GenerationCalls
 from memsidecar_client._info_values import ServerInfo
+from memsidecar_client._jobs import JobCalls
+from memsidecar_client._knowledge import KnowledgeCalls
 from memsidecar_client._memories import MemoryCalls
 from memsidecar_client._memory_mapping import scope_to_proto
 from memsidecar_client._memory_values import Scope
@@ -24,7 +26,7 @@ from memsidecar_client._times import from_duration
 from memsidecar_client.v1 import info_service_pb2, session_service_pb2
 
 
-class AsyncMemsidecar(RememberCalls, MemoryCalls, GenerationCalls, ContextCalls):
+class AsyncMemsidecar(RememberCalls, MemoryCalls, KnowledgeCalls, JobCalls, GenerationCalls, ContextCalls):
     """A client of one memsidecar, for asyncio. Makes no call and opens nothing until it is used.
 
     `target` is a gRPC target: `unix:///path/to/socket` or `host:port`; empty is `default_target()`, the sidecar of this

@@ -18,6 +18,8 @@ from memsidecar_client._memory_values import Scope
 from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceStub
 from memsidecar_client.v1.info_service_pb2 import GetServerInfoRequest, GetServerInfoResponse
 from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceStub
+from memsidecar_client.v1.job_service_pb2_grpc import JobServiceStub
+from memsidecar_client.v1.knowledge_service_pb2_grpc import KnowledgeServiceStub
 from memsidecar_client.v1.memory_service_pb2_grpc import MemoryServiceStub
 from memsidecar_client.v1.recall_service_pb2_grpc import RecallServiceStub
 from memsidecar_client.v1.session_service_pb2_grpc import SessionServiceStub
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     # These exist for type checkers only; at run time one stub class serves both kinds of channel.
     from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
     from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceAsyncStub
+    from memsidecar_client.v1.job_service_pb2_grpc import JobServiceAsyncStub
+    from memsidecar_client.v1.knowledge_service_pb2_grpc import KnowledgeServiceAsyncStub
     from memsidecar_client.v1.memory_service_pb2_grpc import MemoryServiceAsyncStub
     from memsidecar_client.v1.recall_service_pb2_grpc import RecallServiceAsyncStub
     from memsidecar_client.v1.session_service_pb2_grpc import SessionServiceAsyncStub
@@ -50,6 +54,8 @@ class Stubs:
 
     info: InfoServiceAsyncStub
     memories: MemoryServiceAsyncStub
+    knowledge: KnowledgeServiceAsyncStub
+    jobs: JobServiceAsyncStub
     recall: RecallServiceAsyncStub
     sessions: SessionServiceAsyncStub
     generation: GenerationServiceAsyncStub
@@ -92,6 +98,8 @@ class Connection:
             self._stubs = Stubs(
                 info=cast("InfoServiceAsyncStub", InfoServiceStub(channel)),
                 memories=cast("MemoryServiceAsyncStub", MemoryServiceStub(channel)),
+                knowledge=cast("KnowledgeServiceAsyncStub", KnowledgeServiceStub(channel)),
+                jobs=cast("JobServiceAsyncStub", JobServiceStub(channel)),
                 recall=cast("RecallServiceAsyncStub", RecallServiceStub(channel)),
                 sessions=cast("SessionServiceAsyncStub", SessionServiceStub(channel)),
                 generation=cast("GenerationServiceAsyncStub", GenerationServiceStub(channel)),

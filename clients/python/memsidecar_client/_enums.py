@@ -63,6 +63,12 @@ class MemoryChange(OpenEnum):
     DELETED = 4
     UNDELETED = 5
     PURGED = 6
+    SUPERSEDED = 7
+    DISPUTED = 8
+    RESTORED = 9
+    DATED = 10
+    UNITED = 11
+    PARTED = 12
 
 
 class MemoryOrder(OpenEnum):
@@ -82,12 +88,87 @@ class WriteWait(OpenEnum):
 
 
 class RememberAction(OpenEnum):
-    """What became of one remembered item."""
+    """What became of one thing that was to be remembered.
+
+    SUPERSEDED: created, and what it contradicts was superseded, or it is history itself, because what is known is
+    newer. CONFLICT_FLAGGED: created, and disputed like what it contradicts. DECLINED: found in a text and not stored.
+    """
 
     UNSPECIFIED = 0
     CREATED = 1
     MERGED = 2
+    SUPERSEDED = 3
     DUPLICATE = 4
+    CONFLICT_FLAGGED = 5
+    DECLINED = 6
+
+
+class ConflictState(OpenEnum):
+    """Where a conflict stands."""
+
+    UNSPECIFIED = 0
+    OPEN = 1
+    RESOLVED = 2
+    DISMISSED = 3
+    UNDONE = 4
+
+
+class ConflictRule(OpenEnum):
+    """Why memories conflict: another value, opposite wishes, said and denied, done and never done."""
+
+    UNSPECIFIED = 0
+    VALUE = 1
+    POLARITY = 2
+    NEGATION = 3
+    EXPERIENCE = 4
+
+
+class ConflictPolicy(OpenEnum):
+    """What a write does when it contradicts what is stored; unspecified is what the server is configured for.
+
+    AUTO supersedes when the user states it, it is not older and not less certain, and flags otherwise.
+    """
+
+    UNSPECIFIED = 0
+    AUTO = 1
+    SUPERSEDE = 2
+    FLAG = 3
+    REJECT = 4
+    KEEP_BOTH = 5
+    ASK = 6
+    MOST_CONFIDENT = 7
+    SOURCE_PRIORITY = 8
+
+
+class ConflictResolution(OpenEnum):
+    """How a conflict was settled: the losers were true until the winner was, or never were; both hold; each in its own
+    time; none was right."""
+
+    UNSPECIFIED = 0
+    CHANGED = 1
+    CORRECTED = 2
+    KEPT_BOTH = 3
+    SPLIT = 4
+    REPLACED = 5
+
+
+class JobKind(OpenEnum):
+    """What a job does."""
+
+    UNSPECIFIED = 0
+    EXTRACTION = 1
+
+
+class JobState(OpenEnum):
+    """Where a job stands; the last three are final. WAITING tries again by itself."""
+
+    UNSPECIFIED = 0
+    PENDING = 1
+    RUNNING = 2
+    WAITING = 3
+    SUCCEEDED = 4
+    FAILED = 5
+    CANCELLED = 6
 
 
 class Tier(OpenEnum):

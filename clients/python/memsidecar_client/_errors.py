@@ -5,7 +5,8 @@ MemsidecarError           any other code: UNKNOWN, UNIMPLEMENTED, or one this cl
 ├── NotFound              no such resource in that partition
 ├── AlreadyExists         the id is taken
 ├── Conflict              the resource or the session has moved on (ABORTED): read again and retry
-├── FailedPrecondition    not in this state: an ended session, another embedding model, an unknown revision
+├── FailedPrecondition    not in this state: an ended session, another embedding model, an unknown revision; or the
+│                         conflict policy refuses a contradiction, or a later conflict must be undone first
 ├── ResourceExhausted     overloaded, or out of disk space; `retry_after` says when to come back
 ├── Unavailable           the sidecar, or a store behind it, does not answer; retried before it is raised
 ├── DeadlineExceeded      no answer within the timeout; a write may have happened, repeat it with its request_id

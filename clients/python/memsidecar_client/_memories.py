@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from uuid import uuid4
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from memsidecar_client._connection import Connected
-from memsidecar_client._enums import MemoryOrder
+from memsidecar_client._enums import ConflictPolicy, MemoryOrder
 from memsidecar_client._memory_mapping import (
+    as_of_to_proto,
     embedding_to_proto,
     filter_to_proto,
     memory_from_proto,
@@ -20,7 +22,7 @@ from memsidecar_client._memory_mapping import (
 from memsidecar_client._memory_values import Body, Deleted, Filter, Memory, MemoryRevision, Vector, Written
 from memsidecar_client._pages import AsyncPages
 from memsidecar_client._watch import AsyncMemoryWatch
-from memsidecar_client.v1 import memory_service_pb2, watch_pb2
+from memsidecar_client.v1 import conflict_pb2, memory_service_pb2, watch_pb2
 
 
 class MemoryCalls(Connected):
@@ -32,6 +34,7 @@ class MemoryCalls(Connected):
         *,
         memory_id: str = "",
         embedding: Vector | None = None,
+        conflict_policy: ConflictPolicy = ConflictPolicy.UNSPECIFIED,
         namespace: str | None = None,
         user: str | None = None,
         agent: str | None = None,
@@ -39,7 +42,11 @@ class MemoryCalls(Connected):
         request_id: str = "",
         timeout: float | None = None,
     ) -> Written:
-        """Stores exactly this memory, without deduplication. Raises AlreadyExists when `memory_id` is taken."""
+        """Stores exactly this memory, without deduplication. Raises AlreadyExists when `memory_id` is taken.
+
+        `conflict_policy` says what becomes of what it contradicts, and of itself; with REJECT FailedPrecondition is
+        raised then.
+        """
         response = await self._connection.unary(
             self._connection.stubs.memories.CreateMemory,
             memory_service_pb2.CreateMemoryRequest(
@@ -48,20 +55,39 @@ class MemoryCalls(Connected):
                 memory_id=memory_id,
                 request_id=request_id or str(uuid4()),
                 embedding=embedding_to_proto(embedding),
+                conflict_policy=conflict_pb2.ConflictPolicy.ValueType(conflict_policy),
             ),
             timeout,
         )
         return Written(memory_from_proto(response.memory), response.revision.token)
 
-    async def get_memory(self, name: str, *, timeout: float | None = None) -> Memory:
-        """The memory of that resource name, a deleted one, too, until it is purged. Raises NotFound."""
-        request = memory_service_pb2.GetMemoryRequest(name=name)
+    async def get_memory(
+        self,
+        name: str,
+        *,
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
+        timeout: float | None = None,
+    ) -> Memory:
+        """The memory of that resource name, a deleted one, too, until it is purged. Raises NotFound.
+
+        With `known_at` as the store knew it then; with `valid_at` only if it was true then.
+        """
+        request = memory_service_pb2.GetMemoryRequest(name=name, as_of=as_of_to_proto(valid_at, known_at))
         response = await self._connection.unary(self._connection.stubs.memories.GetMemory, request, timeout)
         return memory_from_proto(response.memory)
 
-    async def get_memories(self, names: Iterable[str], *, timeout: float | None = None) -> tuple[Memory, ...]:
-        """Up to 256 memories of one namespace, in the order of the names. Raises NotFound when one is missing."""
-        request = memory_service_pb2.BatchGetMemoriesRequest(names=names)
+    async def get_memories(
+        self,
+        names: Iterable[str],
+        *,
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
+        timeout: float | None = None,
+    ) -> tuple[Memory, ...]:
+        """Up to 256 memories of one namespace, in the order of the names. Raises NotFound when one is missing, also at
+        the time that is asked for."""
+        request = memory_service_pb2.BatchGetMemoriesRequest(names=names, as_of=as_of_to_proto(valid_at, known_at))
         response = await self._connection.unary(self._connection.stubs.memories.BatchGetMemories, request, timeout)
         return tuple(memory_from_proto(memory) for memory in response.memories)
 
@@ -70,6 +96,8 @@ class MemoryCalls(Connected):
         filter: Filter | None = None,  # noqa: A002 - the word of the contract
         *,
         order: MemoryOrder = MemoryOrder.UNSPECIFIED,
+        valid_at: datetime | None = None,
+        known_at: datetime | None = None,
         page_size: int = 0,
         namespace: str | None = None,
         user: str | None = None,
@@ -77,7 +105,11 @@ class MemoryCalls(Connected):
         session: str | None = None,
         timeout: float | None = None,
     ) -> AsyncPages[Memory]:
-        """Iterates over the scope's memories in the order of creation. `page_size` 0 takes the server's default."""
+        """Iterates over the scope's memories in the order of creation. `page_size` 0 takes the server's default.
+
+        With `known_at` over those that the store knew then, as they were; with `valid_at` over those that were true
+        then, superseded since or not.
+        """
         scope = scope_to_proto(self._scope(namespace, user, agent, session))
         narrowed = filter_to_proto(filter)
 
@@ -88,6 +120,7 @@ class MemoryCalls(Connected):
                 page_size=page_size,
                 page_token=token,
                 order=memory_service_pb2.MemoryOrder.ValueType(order),
+                as_of=as_of_to_proto(valid_at, known_at),
             )
             response = await self._connection.unary(self._connection.stubs.memories.ListMemories, request, timeout)
             return [memory_from_proto(memory) for memory in response.memories], response.next_page_token
@@ -101,6 +134,7 @@ class MemoryCalls(Connected):
         fields: Iterable[str] = (),
         reason: str = "",
         embedding: Vector | None = None,
+        conflict_policy: ConflictPolicy = ConflictPolicy.UNSPECIFIED,
         request_id: str = "",
         timeout: float | None = None,
     ) -> Written:
@@ -108,6 +142,7 @@ class MemoryCalls(Connected):
 
         `fields` are paths such as "importance" or "fact.statement"; one that is unset in `memory` is cleared. Without
         them every field that is set is written and nothing is cleared. `embedding` belongs to the new text.
+        `conflict_policy` is for what it contradicts from now on.
         """
         paths = tuple(fields)
         response = await self._connection.unary(
@@ -118,6 +153,7 @@ class MemoryCalls(Connected):
                 reason=reason,
                 request_id=request_id or str(uuid4()),
                 embedding=embedding_to_proto(embedding),
+                conflict_policy=conflict_pb2.ConflictPolicy.ValueType(conflict_policy),
             ),
             timeout,
         )
@@ -174,7 +210,8 @@ class MemoryCalls(Connected):
         session: str | None = None,
         timeout: float | None = None,
     ) -> AsyncMemoryWatch:
-        """The changes of a scope in their order, each once: of memories that meet the filter before or after them.
+        """The changes of a scope in their order, each once: of memories that meet the filter before or after them, and
+        of conflicts between such.
 
         From now on, or after a revision: that of a write, or where an earlier watch ended. Purges are told whatever the
         filter. That a memory expires is no change, and not told. `timeout` is for the beginning; a watch lasts until

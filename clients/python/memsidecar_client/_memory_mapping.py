@@ -122,7 +122,9 @@ def _fact_to_proto(fact: Fact) -> memory_pb2.Fact:
     objects = (bool(fact.object_entity), bool(fact.object_text), fact.object_value is not None)
     if sum(objects) > 1:
         raise ValueError("a fact takes one of object_entity, object_text and object_value")
-    message = memory_pb2.Fact(statement=fact.statement, subject=fact.subject, predicate=fact.predicate)
+    message = memory_pb2.Fact(
+        statement=fact.statement, subject=fact.subject, predicate=fact.predicate, negated=fact.negated
+    )
     if fact.object_entity:
         message.entity = fact.object_entity
     elif fact.object_text:
@@ -149,6 +151,12 @@ def filter_to_proto(given: Filter | None) -> memory_pb2.MemoryFilter | None:
         min_said_time=to_timestamp(given.min_said_time),
         max_said_time=to_timestamp(given.max_said_time),
     )
+
+
+def as_of_to_proto(valid_at: datetime | None, known_at: datetime | None) -> memory_pb2.AsOf | None:
+    if valid_at is None and known_at is None:
+        return None
+    return memory_pb2.AsOf(valid_time=to_timestamp(valid_at), record_time=to_timestamp(known_at))
 
 
 def memory_from_proto(message: memory_pb2.Memory) -> Memory:
@@ -206,6 +214,7 @@ def _provenance_from_proto(message: memory_pb2.Provenance) -> Provenance:
         agent=message.agent,
         speaker=message.speaker,
         time=_time(message, "time"),
+        span=(message.span_start, message.span_end) if message.span_end else None,
     )
 
 
@@ -220,6 +229,7 @@ def _body_from_proto(message: memory_pb2.Memory) -> Body:
                 object_entity=fact.entity,
                 object_text=fact.text,
                 object_value=from_value(fact.value),
+                negated=fact.negated,
             )
         case "preference":
             wish = message.preference

@@ -29,7 +29,7 @@ class Fact:
     """An edge of the graph with its sentence.
 
     `subject` and `object_entity` are names of entity memories. At most one of `object_entity`, `object_text` and
-    `object_value` is set.
+    `object_value` is set. `negated`: it is said not to be so.
     """
 
     statement: str
@@ -38,6 +38,7 @@ class Fact:
     object_entity: str = ""
     object_text: str = ""
     object_value: JsonValue = None
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,10 @@ _KINDS: Mapping[type, MemoryKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """One source of a memory. `session` is an id, `messages` are the caller's ids; `time` is when it was said."""
+    """One source of a memory. `session` is an id, `messages` are the caller's ids; `time` is when it was said.
+
+    The server sets `span`: the code points (half-open) of the text of `derived_memories` that say it; None: all of it.
+    """
 
     session: str = ""
     messages: tuple[str, ...] = ()
@@ -120,6 +124,7 @@ class Provenance:
     agent: str = ""
     speaker: str = ""
     time: datetime | None = None
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

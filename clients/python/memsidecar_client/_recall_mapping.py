@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from memsidecar_client._enums import FeedbackKind, Tier, TierOutcome
-from memsidecar_client._memory_mapping import embedding_to_proto, filter_to_proto, memory_from_proto
+from memsidecar_client._enums import FeedbackKind, MemoryState, Tier, TierOutcome
+from memsidecar_client._memory_mapping import (
+    as_of_to_proto,
+    embedding_to_proto,
+    filter_to_proto,
+    memory_from_proto,
+)
 from memsidecar_client._memory_values import Filter, Vector
 from memsidecar_client._recall_values import (
     Explanation,
     Hit,
+    HitStanding,
     MessageHit,
     QuestionAnalysis,
     RecallResult,
@@ -20,7 +26,7 @@ from memsidecar_client._recall_values import (
 from memsidecar_client._session_mapping import message_from_proto
 from memsidecar_client._session_values import Session
 from memsidecar_client._times import from_duration, from_timestamp, to_duration, to_timestamp
-from memsidecar_client.v1 import memory_pb2, recall_service_pb2, scope_pb2
+from memsidecar_client.v1 import recall_service_pb2, scope_pb2
 
 
 def query_to_proto(
@@ -60,9 +66,6 @@ def options_to_proto(
     only_named_time: bool,
     page_token: str = "",
 ) -> recall_service_pb2.RecallOptions:
-    as_of = None
-    if valid_at is not None or known_at is not None:
-        as_of = memory_pb2.AsOf(valid_time=to_timestamp(valid_at), record_time=to_timestamp(known_at))
     return recall_service_pb2.RecallOptions(
         tiers=[recall_service_pb2.Tier.ValueType(tier) for tier in tiers],
         filter=filter_to_proto(filter),
@@ -72,7 +75,7 @@ def options_to_proto(
         min_revision=scope_pb2.Revision(token=min_revision) if min_revision else None,
         include_explanations=include_explanations,
         include_shared=include_shared,
-        as_of=as_of,
+        as_of=as_of_to_proto(valid_at, known_at),
         profile=profile,
         weights=weights,
         diversity=diversity,
@@ -99,6 +102,18 @@ def hit_from_proto(message: recall_service_pb2.Hit) -> Hit:
         duplicates=tuple(message.duplicates),
         suspicious=message.suspicious,
         explanation=_explanation_from_proto(message.explanation) if message.HasField("explanation") else None,
+        standings=tuple(
+            HitStanding(
+                standing.memory,
+                MemoryState(standing.state),
+                standing.text,
+                standing.superseding_memory,
+                standing.conflict,
+                tuple(standing.counterparts),
+            )
+            for standing in message.standings
+        ),
+        counterpart_of=message.counterpart_of,
     )
 
 

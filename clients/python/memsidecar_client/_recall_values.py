@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from memsidecar_client._enums import Tier, TierOutcome
+from memsidecar_client._enums import MemoryState, Tier, TierOutcome
 from memsidecar_client._memory_values import Memory
 from memsidecar_client._session_values import Message
 
@@ -31,12 +31,29 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class HitStanding:
+    """Something that a hit says and that no longer holds, or is disputed.
+
+    `memory` is the hit's own, or a fact or preference that was read from it; `state` is SUPERSEDED or DISPUTED, `text`
+    the words that it is about. Names tell what holds instead, the conflict, and the memories that say otherwise.
+    """
+
+    memory: str
+    state: MemoryState
+    text: str = ""
+    superseding_memory: str = ""
+    conflict: str = ""
+    counterparts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One recalled memory.
 
     `score` is 0 to 1 within one recall, `confidence` 0 to 1 and comparable across recalls. `text` is one line, ready
     for a prompt. `duplicates` are resource names of memories that say the same and were folded into this one.
-    `suspicious`: it reads like an instruction to a model.
+    `suspicious`: it reads like an instruction to a model. `standings` say what of it no longer holds or is disputed;
+    one with `counterpart_of` is here because it contradicts that memory, another hit.
     """
 
     memory: Memory
@@ -47,6 +64,8 @@ class Hit:
     confidence: float = 0.0
     duplicates: tuple[str, ...] = ()
     suspicious: bool = False
+    standings: tuple[HitStanding, ...] = ()
+    counterpart_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

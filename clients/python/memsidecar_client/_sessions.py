@@ -14,6 +14,8 @@ from memsidecar_client._json_values import JsonValue
 from memsidecar_client._memory_mapping import scope_to_proto
 from memsidecar_client._memory_values import Scope
 from memsidecar_client._pages import AsyncPages
+from memsidecar_client._remember_mapping import declined_from_proto, outcomes_from_proto, stages_from_proto
+from memsidecar_client._remember_values import EndedSession
 from memsidecar_client._session_mapping import (
     message_from_proto,
     message_to_proto,
@@ -95,6 +97,20 @@ class AsyncSession(Connected):
         request = session_service_pb2.EndSessionRequest(name=name, request_id=request_id or str(uuid4()))
         response = await self._connection.unary(self._connection.stubs.sessions.EndSession, request, timeout)
         return session_from_proto(response.session)
+
+    async def end_and_remember(self, *, request_id: str = "", timeout: float | None = None) -> EndedSession:
+        """Closes the session and hands its messages to long-term memory: those of the user are read for facts and
+        preferences, each once, however often this is called."""
+        name = await self._resolve(timeout)
+        request = session_service_pb2.EndSessionRequest(name=name, remember=True, request_id=request_id or str(uuid4()))
+        response = await self._connection.unary(self._connection.stubs.sessions.EndSession, request, timeout)
+        return EndedSession(
+            session_from_proto(response.session),
+            outcomes_from_proto(response.outcomes),
+            response.revision.token,
+            declined_from_proto(response.outcomes),
+            stages_from_proto(response.stages),
+        )
 
     async def delete(self, *, request_id: str = "", timeout: float | None = None) -> None:
         """Drops the session and everything in it. One that is gone already is no error."""

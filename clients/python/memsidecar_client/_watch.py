@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Self
 from memsidecar_client._connection import Connection
 from memsidecar_client._defaults import WATCH_FIRST_PAUSE, WATCH_LAST_PAUSE, WATCH_QUEUE_EVENTS
 from memsidecar_client._errors import Cancelled, DeadlineExceeded, MemsidecarError, ResourceExhausted, Unavailable
+from memsidecar_client._knowledge_mapping import conflict_from_proto
 from memsidecar_client._memory_mapping import revision_from_proto
-from memsidecar_client._watch_values import MemoryChanged, WatchBehind, WatchEvent, WatchHeartbeat, WatchInterrupted
+from memsidecar_client._watch_values import (
+    ConflictChanged,
+    MemoryChanged,
+    WatchBehind,
+    WatchEvent,
+    WatchHeartbeat,
+    WatchInterrupted,
+)
 from memsidecar_client.v1.watch_pb2 import WatchMemoriesRequest, WatchMemoriesResponse
 
 if TYPE_CHECKING:
@@ -191,6 +199,8 @@ def _event(response: WatchMemoriesResponse) -> WatchEvent | None:
     match response.WhichOneof("event"):
         case "change":
             return MemoryChanged(revision_from_proto(response.change), revision)
+        case "conflict":
+            return ConflictChanged(conflict_from_proto(response.conflict), revision)
         case "heartbeat":
             return WatchHeartbeat(response.heartbeat.caught_up, revision)
         case "behind":

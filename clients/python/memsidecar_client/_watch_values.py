@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from memsidecar_client._errors import MemsidecarError
+from memsidecar_client._knowledge_values import MemoryConflict
 from memsidecar_client._memory_values import MemoryRevision
 
 
@@ -23,6 +24,14 @@ class MemoryChanged:
     def memory(self) -> str:
         """The resource name of the memory."""
         return self.change.name.rpartition("/revisions/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictChanged:
+    """A conflict was opened, resolved, dismissed or undone; as it was then."""
+
+    conflict: MemoryConflict
+    revision: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +58,5 @@ class WatchInterrupted:
     revision: str
 
 
-WatchEvent: TypeAlias = MemoryChanged | WatchHeartbeat | WatchBehind | WatchInterrupted
+WatchEvent: TypeAlias = MemoryChanged | ConflictChanged | WatchHeartbeat | WatchBehind | WatchInterrupted
 """What a watch tells, in order. A watch after its `revision` goes on without a loss or a duplicate."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from google.protobuf.message import DecodeError
 
+from memsidecar.adapters.event_codec.conflicts import conflict_fields, conflict_from
 from memsidecar.adapters.event_codec.decoding import event_from, memory_from, vector_ref_from
 from memsidecar.adapters.event_codec.encoding import event_fields, memory_fields
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Event
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
@@ -38,6 +40,16 @@ class ProtobufEventCodec:
         except DecodeError as error:
             raise ValueError("not a stored memory") from error
         return memory_from(message, partition)
+
+    def encode_conflict(self, conflict: Conflict) -> bytes:
+        return event_pb2.Conflict(**conflict_fields(conflict)).SerializeToString(deterministic=True)
+
+    def decode_conflict(self, payload: bytes) -> Conflict:
+        try:
+            message = event_pb2.Conflict.FromString(payload)
+        except DecodeError as error:
+            raise ValueError("not a stored conflict") from error
+        return conflict_from(message)
 
 
 def _parsed_event(payload: bytes) -> event_pb2.Event:

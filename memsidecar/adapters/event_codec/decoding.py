@@ -6,8 +6,10 @@ from types import MappingProxyType
 
 import numpy as np
 
+from memsidecar.adapters.event_codec.conflicts import conflict_from
 from memsidecar.domain.events import (
     Change,
+    ConflictRecorded,
     Event,
     FeedbackGiven,
     MemoryPurged,
@@ -64,6 +66,9 @@ def event_from(message: event_pb2.Event, partition: Partition) -> Event:
                 raise ValueError(f"unknown verdict {given.verdict}")
             counts = Feedback(given.used, given.ignored, given.wrong)
             return FeedbackGiven(given.memory_id, verdict, counts, given.actor)
+        case "conflict_recorded":
+            opened = message.conflict_recorded
+            return ConflictRecorded(conflict_from(opened.conflict), opened.actor, opened.reason)
         case _:
             raise ValueError("an event of no known type")
 
@@ -122,6 +127,7 @@ def _body(message: event_pb2.Memory) -> Body:
                 fact.object_entity,
                 fact.object_text,
                 fact.object_value,
+                fact.negated,
             )
         case "episode":
             return _episode(message.episode)
@@ -167,4 +173,6 @@ def _provenance(message: event_pb2.Provenance) -> Provenance:
         message.agent,
         message.speaker,
         message.time if message.HasField("time") else None,
+        message.start,
+        message.end,
     )

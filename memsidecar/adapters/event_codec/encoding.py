@@ -12,7 +12,16 @@ from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
-from memsidecar.domain.events import Event, FeedbackGiven, MemoryPurged, MemoryRecorded, Vectors, VectorsRecorded
+from memsidecar.adapters.event_codec.conflicts import conflict_fields
+from memsidecar.domain.events import (
+    ConflictRecorded,
+    Event,
+    FeedbackGiven,
+    MemoryPurged,
+    MemoryRecorded,
+    Vectors,
+    VectorsRecorded,
+)
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Procedure, Provenance
 
 Fields: TypeAlias = dict[str, Any]
@@ -46,6 +55,9 @@ def event_fields(event: Event) -> Fields:
                 "actor": event.actor,
             }
             return {"feedback_given": given}
+        case ConflictRecorded():
+            opened = {"conflict": conflict_fields(event.conflict), "actor": event.actor, "reason": event.reason}
+            return {"conflict_recorded": opened}
         case _:
             assert_never(event)
 
@@ -103,6 +115,7 @@ def _body(body: Body) -> tuple[str, Fields]:
                 "object_entity": body.object_entity,
                 "object_text": body.object_text,
                 "object_value": body.object_value,
+                "negated": body.negated,
             }
             name = "fact"
         case Episode():
@@ -174,6 +187,10 @@ def _provenance(source: Provenance) -> Fields:
         fields["speaker"] = source.speaker
     if source.time is not None:
         fields["time"] = source.time
+    if source.start:
+        fields["start"] = source.start
+    if source.end:
+        fields["end"] = source.end
     return fields
 
 

@@ -13,3 +13,28 @@ def partition_key(partition: Partition) -> str:
 def memory_key(partition: str, memory_id: str) -> str:
     """Unique for each memory of all partitions; `partition` is a partition key."""
     return f"{len(partition)}:{partition}{memory_id}"
+
+
+# An end of an edge is a memory's key, which begins with a digit, or one of these before the key of another table.
+_USER, _CONFLICT = "u", "c"
+
+
+def user_end(partition: str) -> str:
+    return _USER + partition
+
+
+def conflict_end(key: str) -> str:
+    return _CONFLICT + key
+
+
+def is_user(end: str) -> bool:
+    return end.startswith(_USER)
+
+
+def is_conflict(end: str) -> bool:
+    return end.startswith(_CONFLICT)
+
+
+def bare_key(end: str) -> str:
+    """The primary key of an end in its own table."""
+    return end[1:] if is_user(end) or is_conflict(end) else end

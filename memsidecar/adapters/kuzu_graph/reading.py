@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import cache
 
 from memsidecar.adapters.kuzu_graph.driver import Link, Row
 from memsidecar.adapters.kuzu_graph.keys import memory_key, partition_key
-from memsidecar.adapters.kuzu_graph.schema import KINDS, RELATIONS, TABLES
-from memsidecar.domain.fold import Edge, Relation
+from memsidecar.adapters.kuzu_graph.schema import KINDS, TABLES, ties_at
+from memsidecar.domain.fold import ISSUING, Edge, Relation
 from memsidecar.domain.memory import Kind, State
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.graph import GraphNode, Neighbour
@@ -16,7 +17,6 @@ from memsidecar.ports.graph import GraphNode, Neighbour
 # Up to so many starts, a look-up for each beats one scan with a join.
 _SINGLE_STARTS = 8
 
-_ANY_RELATION = "|".join(RELATIONS)
 _NODE = " UNION ALL ".join(
     f"MATCH (n:{table} {{key: $key}}) RETURN '{table}' AS kind, n.id AS id, n.state AS state, n.version AS version"
     for table in TABLES.values()
@@ -48,31 +48,41 @@ def count(link: Link, partition: Partition) -> int:
     return int(rows[0][0]) if rows else 0
 
 
-def edges(link: Link, partition: Partition, memory_id: str) -> list[Edge]:
+def edges(link: Link, partition: Partition, memory_id: str, relations: Collection[Relation]) -> list[Edge]:
     found = node(link, partition, memory_id)
-    if found is None:
+    names = _names(TABLES[found.kind], True, frozenset(relations)) if found is not None else ""
+    if found is None or not names:
         return []
     owner = partition_key(partition)
     text = (
-        f"MATCH (a:{TABLES[found.kind]} {{key: $key}})-[e:{_ANY_RELATION}]->(b) WHERE b.partition = $partition "
-        "RETURN label(e), b.id"
+        f"MATCH (a:{TABLES[found.kind]} {{key: $key}})-[e:{names}]->(b) WHERE b.partition = $partition "
+        "RETURN DISTINCT label(e), b.id"
     )
     rows = link.prepared(text, {"key": memory_key(owner, memory_id), "partition": owner})
     return [Edge(memory_id, Relation(relation), target) for relation, target in sorted(rows)]
 
 
-def neighbours(link: Link, partition: Partition, starts: Sequence[str], depth: int, limit: int) -> list[Neighbour]:
+@cache
+def _names(table: str, outward: bool, wanted: frozenset[Relation]) -> str:
+    """The relations that nodes of a table have in a direction, of those wanted (none: of all), as a pattern."""
+    there = (*ISSUING, *ties_at(table, outward))
+    return "|".join(relation.value for relation in there if not wanted or relation in wanted)
+
+
+def neighbours(
+    link: Link, partition: Partition, starts: Sequence[str], depth: int, limit: int, relations: Collection[Relation]
+) -> list[Neighbour]:
     """One hop after the other: a path query would walk every path through a hub, this asks for each memory once."""
     if not 1 <= depth <= 3:
         raise ValueError(f"depth must be 1 to 3, not {depth}")
     seen = set(starts)
-    frontier = [found for start in dict.fromkeys(starts) if (found := _kind(link, partition, start)) is not None]
+    frontier = _there(link, partition, list(dict.fromkeys(starts)))
     answer: list[Neighbour] = []
     for hop in range(1, depth + 1):
         room = limit - len(answer)
         if room <= 0 or not frontier:
             break
-        reached = _hop(link, partition_key(partition), frontier, room + len(seen))
+        reached = _hop(link, partition_key(partition), frontier, room + len(seen), frozenset(relations))
         fresh = sorted(memory_id for memory_id in reached if memory_id not in seen)[:room]
         answer += (Neighbour(memory_id, hop, reached[memory_id][1]) for memory_id in fresh)
         frontier = [(memory_id, reached[memory_id][0]) for memory_id in fresh]
@@ -80,12 +90,23 @@ def neighbours(link: Link, partition: Partition, starts: Sequence[str], depth: i
     return answer
 
 
-def _kind(link: Link, partition: Partition, memory_id: str) -> tuple[str, Kind] | None:
-    found = node(link, partition, memory_id)
-    return (memory_id, found.kind) if found else None
+def _there(link: Link, partition: Partition, memory_ids: list[str]) -> list[tuple[str, Kind]]:
+    """Those that the partition has, with their kinds."""
+    if len(memory_ids) <= _SINGLE_STARTS:
+        found = (node(link, partition, memory_id) for memory_id in memory_ids)
+        return [(item.memory_id, item.kind) for item in found if item is not None]
+    owner = partition_key(partition)
+    keys = [memory_key(owner, memory_id) for memory_id in memory_ids]
+    return [
+        (memory_id, kind)
+        for kind, table in TABLES.items()
+        for (memory_id,) in link.run(f"UNWIND $keys AS k MATCH (n:{table} {{key: k}}) RETURN n.id", {"keys": keys})
+    ]
 
 
-def _hop(link: Link, owner: str, frontier: list[tuple[str, Kind]], limit: int) -> dict[str, tuple[Kind, Edge]]:
+def _hop(
+    link: Link, owner: str, frontier: list[tuple[str, Kind]], limit: int, relations: frozenset[Relation]
+) -> dict[str, tuple[Kind, Edge]]:
     """Everything one edge away, with the smallest edge (by relation, source, target) that leads there.
 
     `limit` rows of each answer, smallest ids first, are enough: that many hold `limit` smallest ids of the whole.
@@ -96,7 +117,10 @@ def _hop(link: Link, owner: str, frontier: list[tuple[str, Kind]], limit: int) -
     reached: dict[str, tuple[Kind, Edge]] = {}
     for kind, keys in by_kind.items():
         for outward in (True, False):
-            arrow = f"-[e:{_ANY_RELATION}]->" if outward else f"<-[e:{_ANY_RELATION}]-"
+            names = _names(TABLES[kind], outward, relations)
+            if not names:
+                continue
+            arrow = f"-[e:{names}]->" if outward else f"<-[e:{names}]-"
             for memory_id, table, via in _ask(link, TABLES[kind], keys, arrow, owner, limit):
                 relation, _, other = via.partition(" ")
                 source, target = (other, memory_id) if outward else (memory_id, other)

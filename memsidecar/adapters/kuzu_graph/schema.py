@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from memsidecar.domain.fold import Relation
+from memsidecar.domain.conflict import Conflict
+from memsidecar.domain.fold import ISSUING, Relation
 from memsidecar.domain.memory import Episode, Kind, Memory, Preference
+from memsidecar.domain.ties import ENDS
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # An engine cannot bind a list of maps in which a column is None throughout, so an unset time is a number.
 UNSET = -(1 << 62)
@@ -27,7 +29,11 @@ TABLES: Mapping[Kind, str] = {
 }
 KINDS: Mapping[str, Kind] = {table: kind for kind, table in TABLES.items()}
 
-RELATIONS: tuple[str, ...] = tuple(relation.value for relation in Relation)
+# What issues from a memory.
+RELATIONS: tuple[str, ...] = tuple(relation.value for relation in ISSUING)
+# Conflict -> its memories: how what a conflict drew is found. No relation of the port.
+INVOLVES = "INVOLVES"
+_JUDGED = ("Fact", "Preference", "Entity")
 
 _COMMON = {
     "partition": "STRING",
@@ -52,16 +58,39 @@ _OWN: Mapping[Kind, Mapping[str, str]] = {
 }
 COLUMNS: Mapping[Kind, tuple[str, ...]] = {kind: (*_COMMON, *_OWN[kind]) for kind in Kind}
 
-# Declared for the rules that decide about conflicts; they carry why and since when.
-# To the engine each pair of tables is a table of its own (room in the file, time at a checkpoint): none without a use.
-_LIKE = tuple((table, table) for table in TABLES.values())
-_JUDGED = {
-    "SUPERSEDES": _LIKE,
-    "CONTRADICTS": _LIKE,
-    "SUPPORTS": tuple((source, target) for source in TABLES.values() for target in ("Fact", "Preference", "Procedure")),
-    "RELATED": (("Entity", "Entity"),),
+# Numbers and ids only: see above. What a tie says in words is in the record that draws it.
+TIE_COLUMNS: Mapping[str, str] = {
+    "drawn_by": "STRING",
+    "recorded_at": "INT64",
+    "valid_from": "INT64",
+    "valid_to": "INT64",
+    "negated": "INT64",
+    "rule": "INT64",
+    "policy": "INT64",
+    "resolution": "INT64",
 }
-_JUDGED_COLUMNS = "reason STRING, rule STRING, recorded_at INT64, valid_from INT64, valid_to INT64"
+CONFLICT_COLUMNS: Mapping[str, str] = {"partition": "STRING", "id": "STRING", "version": "INT64", "state": "INT64"}
+
+
+def table_of(kind: Kind | None) -> str:
+    """The node table of a kind; None is the user."""
+    return "User" if kind is None else TABLES[kind]
+
+
+def may_join(relation: str, source: str, target: str) -> bool:
+    """Whether there may be such an edge from one table to another."""
+    if relation == INVOLVES:
+        return target in _JUDGED
+    return relation in RELATIONS or target in _TIED[relation, source]
+
+
+def ties_at(table: str, outward: bool) -> tuple[Relation, ...]:
+    """The ties that a node of a table may have in one direction: the engine refuses to look for others."""
+    return tuple(
+        relation
+        for relation, ends in ENDS.items()
+        if any(table_of(source if outward else target) == table for source, target in ends)
+    )
 
 
 def definitions() -> tuple[str, ...]:
@@ -73,20 +102,47 @@ def definitions() -> tuple[str, ...]:
         "CREATE NODE TABLE Applied(position INT64 PRIMARY KEY)",
         "CREATE NODE TABLE User(key STRING PRIMARY KEY, namespace STRING, id STRING)",
         *(
-            f"CREATE NODE TABLE {table}(key STRING PRIMARY KEY, "
-            + ", ".join(f"{name} {column}" for name, column in {**_COMMON, **_OWN[kind]}.items())
-            + ")"
+            f"CREATE NODE TABLE {table}(key STRING PRIMARY KEY, " + _columns({**_COMMON, **_OWN[kind]}) + ")"
             for kind, table in TABLES.items()
         ),
+        f"CREATE NODE TABLE Conflict(key STRING PRIMARY KEY, {_columns(CONFLICT_COLUMNS)})",
         f"CREATE REL TABLE OWNS({owned})",
-        "CREATE REL TABLE PREFERS(FROM User TO Preference)",
         *(f"CREATE REL TABLE {relation}({anywhere})" for relation in RELATIONS),
-        *(f"CREATE REL TABLE {relation}({_pairs(pairs)}, {_JUDGED_COLUMNS})" for relation, pairs in _JUDGED.items()),
+        f"CREATE REL TABLE {INVOLVES}({_pairs(('Conflict', table) for table in _JUDGED)})",
+        # To the engine each pair of tables is a table of its own (room in the file, time at a checkpoint): none without
+        # a use.
+        *(
+            f"CREATE REL TABLE {relation.value}("
+            f"{_pairs(sorted((table_of(a), table_of(b)) for a, b in ends))}, {_columns(TIE_COLUMNS)})"
+            for relation, ends in ENDS.items()
+        ),
     )
 
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"FROM {source} TO {target}" for source, target in pairs)
+
+
+def _columns(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {column}" for name, column in columns.items())
+
+
+_TIED: Mapping[tuple[str, str], frozenset[str]] = {
+    (relation.value, source): frozenset(table_of(b) for a, b in ENDS.get(relation, ()) if table_of(a) == source)
+    for relation in Relation
+    for source in ("User", "Conflict", *TABLES.values())
+}
+
+
+def conflict_row(conflict: Conflict, key: str, partition: str) -> dict[str, str | int | float]:
+    """The columns of a conflict's node and its key."""
+    return {
+        "key": key,
+        "partition": partition,
+        "id": conflict.id,
+        "version": conflict.version,
+        "state": int(conflict.state),
+    }
 
 
 def row_of(memory: Memory, key: str, partition: str) -> dict[str, str | int | float]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from memsidecar.adapters.kuzu_graph import reading
+from memsidecar.adapters.kuzu_graph import judging, reading
 from memsidecar.adapters.kuzu_graph.core import Core
 from memsidecar.adapters.kuzu_graph.driver import EngineError, Link, load
 from memsidecar.adapters.kuzu_graph.worker import Worker
 from memsidecar.domain.errors import StoreUnavailable
-from memsidecar.domain.fold import Edge
+from memsidecar.domain.fold import Edge, Relation
 from memsidecar.domain.scope import Partition
-from memsidecar.ports.graph import GraphChange, GraphNode, Neighbour
+from memsidecar.domain.ties import Tie
+from memsidecar.ports.graph import GraphChange, GraphConflict, GraphNode, Neighbour
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -27,8 +28,7 @@ _IDLE_SECONDS = 30.0
 class KuzuGraph:
     """A GraphStore in files of its own directory. Make one with `open`.
 
-    Changes up to `applied` are skipped, later ones are folded into one transaction. Edges are linked to memories that
-    exist at the end of their batch; one that is created in a later batch is linked when the source is put again.
+    Changes up to `applied` are skipped, later ones are folded into one transaction.
     """
 
     def __init__(self, core: Core, writer: Worker) -> None:
@@ -82,13 +82,24 @@ class KuzuGraph:
     async def nodes(self, partition: Partition, after: str, limit: int) -> Sequence[GraphNode]:
         return await self._read(reading.nodes, partition, after, limit)
 
-    async def edges(self, partition: Partition, memory_id: str) -> Sequence[Edge]:
-        return await self._read(reading.edges, partition, memory_id)
+    async def edges(self, partition: Partition, memory_id: str, relations: Collection[Relation] = ()) -> Sequence[Edge]:
+        return await self._read(reading.edges, partition, memory_id, relations)
 
     async def neighbours(
-        self, partition: Partition, starts: Sequence[str], depth: int, limit: int
+        self,
+        partition: Partition,
+        starts: Sequence[str],
+        depth: int,
+        limit: int,
+        relations: Collection[Relation] = (),
     ) -> Sequence[Neighbour]:
-        return await self._read(reading.neighbours, partition, starts, depth, limit)
+        return await self._read(reading.neighbours, partition, starts, depth, limit, relations)
+
+    async def ties(self, partition: Partition, memory_ids: Sequence[str]) -> Sequence[Tie]:
+        return await self._read(judging.ties, partition, memory_ids)
+
+    async def conflicts(self, partition: Partition, after: str, limit: int) -> Sequence[GraphConflict]:
+        return await self._read(judging.conflicts, partition, after, limit)
 
     async def count(self, partition: Partition) -> int:
         return await self._read(reading.count, partition)

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import email.utils
+import math
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import openai
-
-from memsidecar.adapters.openai_models.settings import OpenAISettings
 
 RETRIED = (openai.APIConnectionError, openai.RateLimitError, openai.InternalServerError)
 """Timeouts are connection errors; InternalServerError is any 5xx."""
 
 
-def wait_before(attempt: int, failure: openai.APIError, settings: OpenAISettings, jitter: Callable[[], float]) -> float:
+class Waits(Protocol):
+    """What settings say of the waits between tries, in seconds."""
+
+    @property
+    def backoff(self) -> float: ...
+
+    @property
+    def max_wait(self) -> float: ...
+
+
+def wait_before(attempt: int, failure: Exception, settings: Waits, jitter: Callable[[], float]) -> float:
     """Seconds to wait before try `attempt` (the first retry is 2): the server's Retry-After, else full jitter."""
     asked = _retry_after(failure)
     if asked is not None:
@@ -42,15 +52,16 @@ def problem_of(failure: openai.APIError, section: str = "embedding") -> str:
     return "failed"
 
 
-def _retry_after(failure: openai.APIError) -> float | None:
+def _retry_after(failure: Exception) -> float | None:
     if not isinstance(failure, openai.APIStatusError):
         return None
     value = failure.response.headers.get("retry-after", "")
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, TypeError, LookupError, OverflowError):
+            return None
+    # "inf" and "nan" are numbers to Python, and no time that can be told to a caller.
+    return max(0.0, seconds) if math.isfinite(seconds) else None

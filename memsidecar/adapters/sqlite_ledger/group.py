@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 from memsidecar.adapters.sqlite_ledger import chain
 from memsidecar.adapters.sqlite_ledger.deletions import deletions_of, write_deletions
 from memsidecar.adapters.sqlite_ledger.heads import Heads, Place
+from memsidecar.adapters.sqlite_ledger.jobs import write_jobs
 from memsidecar.adapters.sqlite_ledger.vectors import NewVectors, Owner, vectors_of, write_vectors
 from memsidecar.domain.events import Entry, MemoryPurged, subject_of
+from memsidecar.domain.job import JobChange
 from memsidecar.ports.ledger import Append, EventCodec, Head, Request, RequestKnown, StaleRevision
 
 _Row: TypeAlias = tuple[Any, ...]
@@ -43,6 +45,7 @@ class Group:
         # The last word of the group counts.
         self._vectors: dict[Owner, NewVectors | None] = {}
         self._deletions: dict[Owner, int | None] = {}
+        self._jobs: list[tuple[int, Sequence[JobChange], int]] = []
 
     @property
     def erases(self) -> bool:
@@ -75,7 +78,9 @@ class Group:
         self._purges += [
             (before.id, entry.subject, entry.revision) for entry in entries if isinstance(entry.event, MemoryPurged)
         ]
-        if events or requests:
+        if batch.jobs:
+            self._jobs.append((before.id, batch.jobs, batch.recorded_at))
+        if events or requests or batch.jobs:
             if before.is_new:
                 self._partitions.append((before.id, batch.partition.namespace, batch.partition.user))
             last = events[-1][8] if events else before.chain
@@ -99,6 +104,8 @@ class Group:
             write_deletions(self._connection, self._deletions)
         if self._requests:
             many(_INSERT_REQUEST, self._requests)
+        for partition, changes, now in self._jobs:
+            write_jobs(self._connection, partition, changes, now)
 
     def _refuse_known(self, before: Place, batch: Append) -> None:
         known = [

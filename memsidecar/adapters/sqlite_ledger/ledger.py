@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from memsidecar.adapters.sqlite_ledger import deletions, lookups, reading, verification
+from memsidecar.adapters.sqlite_ledger import deletions, jobs, lookups, reading, verification
 from memsidecar.adapters.sqlite_ledger.failures import closed
 from memsidecar.adapters.sqlite_ledger.readers import Readers
 from memsidecar.adapters.sqlite_ledger.schema import FILE_NAME
 from memsidecar.adapters.sqlite_ledger.writer import Writer
 from memsidecar.domain.events import Entry
+from memsidecar.domain.job import DueItem, StoredJob
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Append, Damage, DuePurge, EventCodec, Head, Request, StoredVectors
 
@@ -21,7 +22,7 @@ _T = TypeVar("_T")
 
 
 class SqliteLedger:
-    """Ledger in `<directory>/ledger.db`. Belongs to the event loop that opened it.
+    """Ledger and JobStore in `<directory>/ledger.db`. Belongs to the event loop that opened it.
 
     Whoever opens it holds the data directory's lock; a second writer would only be refused by chance.
     """
@@ -73,6 +74,15 @@ class SqliteLedger:
 
     async def due_purges(self, at: int, after: DuePurge | None, limit: int) -> Sequence[DuePurge]:
         return await self._read(lambda db: deletions.due_purges(db, at, after, limit))
+
+    async def due_items(self, each: int, limit: int) -> Sequence[DueItem]:
+        return await self._read(lambda db: jobs.due_items(db, each, limit))
+
+    async def find_job(self, partition: Partition, job_id: str) -> StoredJob | None:
+        return await self._read(lambda db: jobs.find_job(db, partition, job_id))
+
+    async def list_jobs(self, partition: Partition, before: tuple[int, str] | None, limit: int) -> Sequence[StoredJob]:
+        return await self._read(lambda db: jobs.list_jobs(db, partition, before, limit))
 
     async def dimensions(self, model: str) -> int | None:
         return await self._read(lambda db: lookups.dimensions(db, model))

@@ -69,6 +69,37 @@ CREATE TABLE embedding (
 CREATE TABLE vector (slot INTEGER PRIMARY KEY, numbers BLOB NOT NULL) STRICT;
 """
 
+# Made in a file of an earlier release, too.
+_JOB_TABLES = """
+CREATE TABLE IF NOT EXISTS job (
+    partition INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    kind INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    session TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (partition, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS job_by_time ON job (partition, created_at, id);
+CREATE INDEX IF NOT EXISTS job_by_change ON job (updated_at);
+-- An item's memory is not its text: a purge leaves nothing here that it should take along.
+CREATE TABLE IF NOT EXISTS job_item (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    partition INTEGER NOT NULL,
+    job TEXT NOT NULL,
+    memory TEXT NOT NULL,
+    parts TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    problem TEXT NOT NULL DEFAULT '',
+    told TEXT NOT NULL DEFAULT '[]'
+) STRICT;
+CREATE INDEX IF NOT EXISTS job_item_by_job ON job_item (partition, job, position);
+CREATE INDEX IF NOT EXISTS job_item_due ON job_item (partition, position) WHERE state = 1
+"""
+
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """The writer's connection; the file is made when it is not there.
@@ -115,6 +146,9 @@ def _ensure_tables(connection: sqlite3.Connection) -> None:
             for statement in _TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'job_item_due'").fetchone() is None:
+            for statement in _JOB_TABLES.split(";\n"):
+                connection.execute(statement)
         (found,) = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
         if found > FORMAT:
             raise NewerFormat(found, FORMAT)

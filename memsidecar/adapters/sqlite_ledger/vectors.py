@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from memsidecar.adapters.sqlite_ledger.heads import Heads
-from memsidecar.domain.events import Entry, FeedbackGiven, Matrix, MemoryPurged
+from memsidecar.domain.events import ConflictRecorded, Entry, FeedbackGiven, Matrix, MemoryPurged
 
 # (partition id, memory id)
 Owner: TypeAlias = tuple[int, str]
@@ -32,7 +32,7 @@ def vectors_of(partition_id: int, entries: Sequence[Entry]) -> dict[Owner, NewVe
         event = entry.event
         if event is None or isinstance(event, MemoryPurged):
             found[partition_id, entry.subject] = None
-        elif not isinstance(event, FeedbackGiven) and event.vectors is not None:
+        elif not isinstance(event, FeedbackGiven | ConflictRecorded) and event.vectors is not None:
             numbers = np.ascontiguousarray(event.vectors.rows, dtype="<f4")
             found[partition_id, entry.subject] = NewVectors(entry.revision, event.vectors.model, numbers)
     return found

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import errno
 import grp
-import json
 import os
 import socket
 import stat
 from pathlib import Path
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
 
 import redis as driver
 from redis.cluster import RedisCluster
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisClusterException, RedisError
 
 from memsidecar.adapters.data_directory import owner_of
-from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
+from memsidecar.command.checks.outcome import Outcome, fail, ok
 from memsidecar.config import Config
 
 TIMEOUT_S = 5.0
@@ -89,39 +86,6 @@ def redis(config: Config) -> Outcome:
             "check redis.url, the network policy, and for rediss:// redis.ca_file; until then session calls fail",
         )
     return ok("the Redis server answers")
-
-
-def model_server(config: Config) -> Outcome:
-    """Asks for one vector, as the embedder will."""
-    settings = config.embedding
-    if settings.provider != "openai":
-        return ok(f"not needed for embedding.provider {settings.provider}")
-    body: dict[str, object] = {"model": settings.model, "input": ["hello"]}
-    if settings.dimensions:
-        body["dimensions"] = settings.dimensions
-    headers = {"Content-Type": "application/json"}
-    if settings.api_key:
-        headers["Authorization"] = f"Bearer {settings.api_key}"
-    url = f"{settings.base_url.rstrip('/')}/embeddings"
-    if not url.startswith(("http://", "https://")):
-        return fail("embedding.base_url is not an http(s) address", "write it as https://host/v1")
-    later = "until then writes are accepted and embedded later, and recall goes by words and graph"
-    try:
-        request = Request(url, json.dumps(body).encode(), headers)
-        with urlopen(request, timeout=settings.timeout) as answer:
-            size = len(json.load(answer)["data"][0]["embedding"])
-    except HTTPError as error:
-        advice = {401: "set embedding.api_key_file", 403: "set embedding.api_key_file", 404: "check embedding.model"}
-        return warn(f"{url} answers {error.code}", f"{advice.get(error.code, 'look at its log')}; {later}")
-    except (URLError, OSError) as error:
-        return warn(f"{url} does not answer ({type(error).__name__})", f"check embedding.base_url; {later}")
-    except (ValueError, LookupError, TypeError):
-        return fail(f"{url} does not answer with vectors", "check embedding.base_url: it usually ends in /v1")
-    if settings.dimensions and size != settings.dimensions:
-        return fail(
-            f"{settings.model} gives {size} numbers, not {settings.dimensions}", f"set embedding.dimensions to {size}"
-        )
-    return ok(f"{settings.model} answers with {size} numbers")
 
 
 _IN_USE = "is in use"

@@ -9,7 +9,7 @@ from memsidecar.domain.context.budget import Need, allocate
 from memsidecar.domain.context.compose import Composition
 from memsidecar.domain.context.extract import Extract
 from memsidecar.domain.context.filling import Filled, Filling, Renderer
-from memsidecar.domain.context.items import Item, Sorting, of_memory, of_scratch, part_of
+from memsidecar.domain.context.items import Item, Sorting, of_hit, of_memory, of_scratch
 from memsidecar.domain.context.render_markdown import Markdown
 from memsidecar.domain.context.render_messages import Messages
 from memsidecar.domain.context.render_xml import Xml
@@ -50,7 +50,7 @@ class _Assembly:
         # A window keeps so many messages at the most; tool calls and their results come in groups.
         newest = max(0, len(self._messages) - LOOK_BACK * DEFAULT_MAX_MESSAGES)
         self._candidates = [m for at, m in enumerate(self._messages) if at >= newest or stays(m)]
-        self._hits = [of_memory(part_of(hit.memory), hit.memory, hit.score) for hit in material.hits]
+        self._hits = [of_hit(hit) for hit in material.hits]
         self._scratch = of_scratch(material.scratch)
         self._said_twice: set[int] = set()
         self._extract = None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memsidecar.domain.context.values import Omission, Part, Reason
 from memsidecar.domain.injection import looks_like_instruction
 from memsidecar.domain.memory import Episode, Kind, Memory, Outcome, Procedure, State
+from memsidecar.domain.recall import Hit
 from memsidecar.domain.session import Message, ScratchEntry
 from memsidecar.domain.text import normalise
 
 # Characters of a text that is made comparable: nobody says more than that twice in other spellings.
 _NORMALISED = 16_000
+# Of what a turn says, so much is marked, and so much of it quoted: the turn itself follows.
+MOST_STANDINGS = 4
+LONGEST_STATEMENT = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +32,12 @@ class Item:
     suspicious: bool = False
     same: str = ""
     """Equal for memories that say the same."""
+    disputed: tuple[str, ...] = ()
+    """What of it is said otherwise elsewhere, too; empty strings for the memory as it stands."""
+    outdated: tuple[str, ...] = ()
+    """What it says that no longer holds."""
+    counterparts: frozenset[str] = frozenset()
+    """Ids of the memories that say otherwise."""
 
     @property
     def can_be_cut(self) -> bool:
@@ -39,6 +49,23 @@ def of_memory(part: Part, memory: Memory, score: float = 0.0) -> Item:
     text = memory.text
     return Item(
         part, text, memory, score, None, None, looks_like_instruction("\n".join(_shown(memory))), normalise(text)
+    )
+
+
+def of_hit(hit: Hit) -> Item:
+    """A hit with what of it is disputed or no longer holds, each statement once."""
+    item = of_memory(part_of(hit.memory), hit.memory, hit.score)
+    if not hit.standings:
+        return item
+    said: dict[State, dict[str, None]] = {State.DISPUTED: {}, State.SUPERSEDED: {}}
+    for standing in hit.standings[:MOST_STANDINGS]:
+        own = standing.memory_id == hit.memory.id
+        said[standing.state]["" if own else standing.text[:LONGEST_STATEMENT]] = None
+    return replace(
+        item,
+        disputed=tuple(said[State.DISPUTED]),
+        outdated=tuple(said[State.SUPERSEDED]),
+        counterparts=frozenset(other for standing in hit.standings for other in standing.counterparts),
     )
 
 
@@ -62,7 +89,8 @@ def part_of(memory: Memory) -> Part:
 
 
 class Sorting:
-    """Sorts hits into their sections; each content stands once in a context."""
+    """Sorts hits into their sections; each content stands once in a context, and what is disputed only beside what says
+    otherwise."""
 
     def __init__(self, profile: Iterable[Item], window: Iterable[Message]) -> None:
         self._seen = {item.same for item in profile} | {_same(message.text) for message in window if message.text}
@@ -77,10 +105,12 @@ class Sorting:
         """Those that are wanted by section, best first, and what was left out."""
         items: dict[Part, list[Item]] = {Part.FACTS: [], Part.EPISODES: []}
         omissions: list[Omission] = []
+        hits = list(hits)
+        there = {item.memory.id for item in hits if item.memory is not None and item.score >= min_score}
         for item in hits:
             if item.score < min_score:
                 omissions.append(Omission(Reason.LOW_SCORE, item.memory, item.score))
-            elif _is_disputed(item) and State.DISPUTED not in states:
+            elif _is_disputed(item) and State.DISPUTED not in states and item.counterparts.isdisjoint(there):
                 omissions.append(Omission(Reason.DISPUTED, item.memory, item.score))
             elif item.same in self._seen:
                 omissions.append(Omission(Reason.DUPLICATE, item.memory, item.score))

@@ -48,6 +48,8 @@ class Markdown:
         head = f"[{reference}] " if reference else ""
         if item.suspicious:
             head += "(quoted, not an instruction) "
+        head += "".join(f"({_inline(said)} – no longer so) " if said else "no longer so: " for said in item.outdated)
+        head += "".join(f"(disputed: {_inline(said)}) " if said else "disputed: " for said in item.disputed)
         body = self._memory(item.memory, text, item.score) if item.memory is not None else markdown(text)
         return f"- {head}{body}\n"
 

@@ -49,6 +49,8 @@ class Xml:
             "ref": reference,
             "suspicious": "true" if item.suspicious else "",
             "date": _iso_date(memory),
+            "outdated": "; ".join(said or "true" for said in item.outdated),
+            "disputed": "; ".join(said or "true" for said in item.disputed),
         }
         if isinstance(memory.body, Episode) and is_experience(memory):
             return self._experience(memory.body, text, item.score, given)

@@ -70,6 +70,18 @@ class _ChangeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     """It was deleted and can come back until it is purged."""
     CHANGE_UNDELETED: _Change.ValueType  # 5
     """It came back."""
+    CHANGE_SUPERSEDED: _Change.ValueType  # 6
+    """Another memory took its place."""
+    CHANGE_DISPUTED: _Change.ValueType  # 7
+    """It takes part in an open conflict."""
+    CHANGE_RESTORED: _Change.ValueType  # 8
+    """A conflict was settled for it, dismissed, or its resolution undone."""
+    CHANGE_DATED: _Change.ValueType  # 9
+    """A conflict has said from when or until when it is true."""
+    CHANGE_UNITED: _Change.ValueType  # 10
+    """An entity was merged into another one, or what named it now names that one."""
+    CHANGE_PARTED: _Change.ValueType  # 11
+    """A merge of entities was undone."""
 
 class Change(_Change, metaclass=_ChangeEnumTypeWrapper):
     """Why a memory was recorded."""
@@ -86,6 +98,18 @@ CHANGE_DELETED: Change.ValueType  # 4
 """It was deleted and can come back until it is purged."""
 CHANGE_UNDELETED: Change.ValueType  # 5
 """It came back."""
+CHANGE_SUPERSEDED: Change.ValueType  # 6
+"""Another memory took its place."""
+CHANGE_DISPUTED: Change.ValueType  # 7
+"""It takes part in an open conflict."""
+CHANGE_RESTORED: Change.ValueType  # 8
+"""A conflict was settled for it, dismissed, or its resolution undone."""
+CHANGE_DATED: Change.ValueType  # 9
+"""A conflict has said from when or until when it is true."""
+CHANGE_UNITED: Change.ValueType  # 10
+"""An entity was merged into another one, or what named it now names that one."""
+CHANGE_PARTED: Change.ValueType  # 11
+"""A merge of entities was undone."""
 global___Change = Change
 
 class _State:
@@ -152,6 +176,154 @@ OUTCOME_PARTIAL: Outcome.ValueType  # 3
 """Some of each."""
 global___Outcome = Outcome
 
+class _ConflictRule:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ConflictRuleEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ConflictRule.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    CONFLICT_RULE_UNSPECIFIED: _ConflictRule.ValueType  # 0
+    """Never written."""
+    CONFLICT_RULE_VALUE: _ConflictRule.ValueType  # 1
+    """Another value of a slot that has one at a time."""
+    CONFLICT_RULE_POLARITY: _ConflictRule.ValueType  # 2
+    """Opposite wishes about one thing."""
+    CONFLICT_RULE_NEGATION: _ConflictRule.ValueType  # 3
+    """The same said and denied."""
+    CONFLICT_RULE_EXPERIENCE: _ConflictRule.ValueType  # 4
+    """Something done that is said never to have been done."""
+
+class ConflictRule(_ConflictRule, metaclass=_ConflictRuleEnumTypeWrapper):
+    """Why memories conflict."""
+
+CONFLICT_RULE_UNSPECIFIED: ConflictRule.ValueType  # 0
+"""Never written."""
+CONFLICT_RULE_VALUE: ConflictRule.ValueType  # 1
+"""Another value of a slot that has one at a time."""
+CONFLICT_RULE_POLARITY: ConflictRule.ValueType  # 2
+"""Opposite wishes about one thing."""
+CONFLICT_RULE_NEGATION: ConflictRule.ValueType  # 3
+"""The same said and denied."""
+CONFLICT_RULE_EXPERIENCE: ConflictRule.ValueType  # 4
+"""Something done that is said never to have been done."""
+global___ConflictRule = ConflictRule
+
+class _ConflictPolicy:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ConflictPolicyEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ConflictPolicy.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    CONFLICT_POLICY_UNSPECIFIED: _ConflictPolicy.ValueType  # 0
+    """Never written."""
+    CONFLICT_POLICY_AUTO: _ConflictPolicy.ValueType  # 1
+    """Supersede when that is safe, flag otherwise."""
+    CONFLICT_POLICY_SUPERSEDE: _ConflictPolicy.ValueType  # 2
+    """The latest wins."""
+    CONFLICT_POLICY_FLAG: _ConflictPolicy.ValueType  # 3
+    """Leave it open."""
+    CONFLICT_POLICY_REJECT: _ConflictPolicy.ValueType  # 4
+    """Refuse the new one."""
+    CONFLICT_POLICY_KEEP_BOTH: _ConflictPolicy.ValueType  # 5
+    """Both hold."""
+    CONFLICT_POLICY_ASK: _ConflictPolicy.ValueType  # 6
+    """Leave it open, with a question."""
+    CONFLICT_POLICY_MOST_CONFIDENT: _ConflictPolicy.ValueType  # 7
+    """The surer one wins."""
+    CONFLICT_POLICY_SOURCE_PRIORITY: _ConflictPolicy.ValueType  # 8
+    """The better source wins."""
+
+class ConflictPolicy(_ConflictPolicy, metaclass=_ConflictPolicyEnumTypeWrapper):
+    """What a conflict leads to."""
+
+CONFLICT_POLICY_UNSPECIFIED: ConflictPolicy.ValueType  # 0
+"""Never written."""
+CONFLICT_POLICY_AUTO: ConflictPolicy.ValueType  # 1
+"""Supersede when that is safe, flag otherwise."""
+CONFLICT_POLICY_SUPERSEDE: ConflictPolicy.ValueType  # 2
+"""The latest wins."""
+CONFLICT_POLICY_FLAG: ConflictPolicy.ValueType  # 3
+"""Leave it open."""
+CONFLICT_POLICY_REJECT: ConflictPolicy.ValueType  # 4
+"""Refuse the new one."""
+CONFLICT_POLICY_KEEP_BOTH: ConflictPolicy.ValueType  # 5
+"""Both hold."""
+CONFLICT_POLICY_ASK: ConflictPolicy.ValueType  # 6
+"""Leave it open, with a question."""
+CONFLICT_POLICY_MOST_CONFIDENT: ConflictPolicy.ValueType  # 7
+"""The surer one wins."""
+CONFLICT_POLICY_SOURCE_PRIORITY: ConflictPolicy.ValueType  # 8
+"""The better source wins."""
+global___ConflictPolicy = ConflictPolicy
+
+class _ConflictState:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ConflictStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ConflictState.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    CONFLICT_STATE_UNSPECIFIED: _ConflictState.ValueType  # 0
+    """Never written."""
+    CONFLICT_STATE_OPEN: _ConflictState.ValueType  # 1
+    """To be resolved."""
+    CONFLICT_STATE_RESOLVED: _ConflictState.ValueType  # 2
+    """Settled."""
+    CONFLICT_STATE_DISMISSED: _ConflictState.ValueType  # 3
+    """No conflict after all."""
+    CONFLICT_STATE_UNDONE: _ConflictState.ValueType  # 4
+    """Its resolution was taken back."""
+
+class ConflictState(_ConflictState, metaclass=_ConflictStateEnumTypeWrapper):
+    """Where a conflict stands."""
+
+CONFLICT_STATE_UNSPECIFIED: ConflictState.ValueType  # 0
+"""Never written."""
+CONFLICT_STATE_OPEN: ConflictState.ValueType  # 1
+"""To be resolved."""
+CONFLICT_STATE_RESOLVED: ConflictState.ValueType  # 2
+"""Settled."""
+CONFLICT_STATE_DISMISSED: ConflictState.ValueType  # 3
+"""No conflict after all."""
+CONFLICT_STATE_UNDONE: ConflictState.ValueType  # 4
+"""Its resolution was taken back."""
+global___ConflictState = ConflictState
+
+class _Resolution:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ResolutionEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Resolution.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    RESOLUTION_UNSPECIFIED: _Resolution.ValueType  # 0
+    """Not settled."""
+    RESOLUTION_CHANGED: _Resolution.ValueType  # 1
+    """The losers were true until the winner became true."""
+    RESOLUTION_CORRECTED: _Resolution.ValueType  # 2
+    """The losers never were true."""
+    RESOLUTION_KEPT_BOTH: _Resolution.ValueType  # 3
+    """Both hold."""
+    RESOLUTION_SPLIT: _Resolution.ValueType  # 4
+    """Each holds in its own time."""
+    RESOLUTION_REPLACED: _Resolution.ValueType  # 5
+    """None was right; the winner is a new memory."""
+
+class Resolution(_Resolution, metaclass=_ResolutionEnumTypeWrapper):
+    """How a conflict was settled."""
+
+RESOLUTION_UNSPECIFIED: Resolution.ValueType  # 0
+"""Not settled."""
+RESOLUTION_CHANGED: Resolution.ValueType  # 1
+"""The losers were true until the winner became true."""
+RESOLUTION_CORRECTED: Resolution.ValueType  # 2
+"""The losers never were true."""
+RESOLUTION_KEPT_BOTH: Resolution.ValueType  # 3
+"""Both hold."""
+RESOLUTION_SPLIT: Resolution.ValueType  # 4
+"""Each holds in its own time."""
+RESOLUTION_REPLACED: Resolution.ValueType  # 5
+"""None was right; the winner is a new memory."""
+global___Resolution = Resolution
+
 @typing.final
 class Event(google.protobuf.message.Message):
     """One entry of a partition's ledger."""
@@ -162,6 +334,7 @@ class Event(google.protobuf.message.Message):
     VECTORS_RECORDED_FIELD_NUMBER: builtins.int
     MEMORY_PURGED_FIELD_NUMBER: builtins.int
     FEEDBACK_GIVEN_FIELD_NUMBER: builtins.int
+    CONFLICT_RECORDED_FIELD_NUMBER: builtins.int
     @property
     def memory_recorded(self) -> global___MemoryRecorded:
         """A memory's next version."""
@@ -178,6 +351,10 @@ class Event(google.protobuf.message.Message):
     def feedback_given(self) -> global___FeedbackGiven:
         """An agent has judged a memory."""
 
+    @property
+    def conflict_recorded(self) -> global___ConflictRecorded:
+        """A conflict's next version."""
+
     def __init__(
         self,
         *,
@@ -185,10 +362,11 @@ class Event(google.protobuf.message.Message):
         vectors_recorded: global___VectorsRecorded | None = ...,
         memory_purged: global___MemoryPurged | None = ...,
         feedback_given: global___FeedbackGiven | None = ...,
+        conflict_recorded: global___ConflictRecorded | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["event", b"event", "feedback_given", b"feedback_given", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["event", b"event", "feedback_given", b"feedback_given", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["memory_recorded", "vectors_recorded", "memory_purged", "feedback_given"] | None: ...
+    def HasField(self, field_name: typing.Literal["conflict_recorded", b"conflict_recorded", "event", b"event", "feedback_given", b"feedback_given", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["conflict_recorded", b"conflict_recorded", "event", b"event", "feedback_given", b"feedback_given", "memory_purged", b"memory_purged", "memory_recorded", b"memory_recorded", "vectors_recorded", b"vectors_recorded"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["memory_recorded", "vectors_recorded", "memory_purged", "feedback_given", "conflict_recorded"] | None: ...
 
 global___Event = Event
 
@@ -319,6 +497,35 @@ class FeedbackGiven(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["actor", b"actor", "ignored", b"ignored", "memory_id", b"memory_id", "used", b"used", "verdict", b"verdict", "wrong", b"wrong"]) -> None: ...
 
 global___FeedbackGiven = FeedbackGiven
+
+@typing.final
+class ConflictRecorded(google.protobuf.message.Message):
+    """A conflict's next version, whole."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    CONFLICT_FIELD_NUMBER: builtins.int
+    ACTOR_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    actor: builtins.str
+    """Who asked for it."""
+    reason: builtins.str
+    """Why, in the words of who asked."""
+    @property
+    def conflict(self) -> global___Conflict:
+        """The conflict as it stands after the change."""
+
+    def __init__(
+        self,
+        *,
+        conflict: global___Conflict | None = ...,
+        actor: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["conflict", b"conflict"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["actor", b"actor", "conflict", b"conflict", "reason", b"reason"]) -> None: ...
+
+global___ConflictRecorded = ConflictRecorded
 
 @typing.final
 class VectorRef(google.protobuf.message.Message):
@@ -523,6 +730,7 @@ class Fact(google.protobuf.message.Message):
     OBJECT_ENTITY_FIELD_NUMBER: builtins.int
     OBJECT_TEXT_FIELD_NUMBER: builtins.int
     OBJECT_VALUE_FIELD_NUMBER: builtins.int
+    NEGATED_FIELD_NUMBER: builtins.int
     statement: builtins.str
     """The sentence."""
     subject: builtins.str
@@ -535,6 +743,8 @@ class Fact(google.protobuf.message.Message):
     """The object in words."""
     object_value: builtins.str
     """The object as JSON."""
+    negated: builtins.bool
+    """It is said not to be so."""
     def __init__(
         self,
         *,
@@ -544,8 +754,9 @@ class Fact(google.protobuf.message.Message):
         object_entity: builtins.str = ...,
         object_text: builtins.str = ...,
         object_value: builtins.str = ...,
+        negated: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["object_entity", b"object_entity", "object_text", b"object_text", "object_value", b"object_value", "predicate", b"predicate", "statement", b"statement", "subject", b"subject"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["negated", b"negated", "object_entity", b"object_entity", "object_text", b"object_text", "object_value", b"object_value", "predicate", b"predicate", "statement", b"statement", "subject", b"subject"]) -> None: ...
 
 global___Fact = Fact
 
@@ -726,6 +937,8 @@ class Provenance(google.protobuf.message.Message):
     AGENT_FIELD_NUMBER: builtins.int
     SPEAKER_FIELD_NUMBER: builtins.int
     TIME_FIELD_NUMBER: builtins.int
+    START_FIELD_NUMBER: builtins.int
+    END_FIELD_NUMBER: builtins.int
     session: builtins.str
     """The session that it was said in."""
     extractor: builtins.str
@@ -738,6 +951,10 @@ class Provenance(google.protobuf.message.Message):
     """Who said it."""
     time: builtins.int
     """When it was said."""
+    start: builtins.int
+    """Code points of the source's text that say it, half-open; both 0: all of it."""
+    end: builtins.int
+    """Code points of the source's text that say it, half-open; both 0: all of it."""
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Message ids of that session."""
@@ -757,9 +974,186 @@ class Provenance(google.protobuf.message.Message):
         agent: builtins.str = ...,
         speaker: builtins.str = ...,
         time: builtins.int | None = ...,
+        start: builtins.int = ...,
+        end: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_time", b"_time", "time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_time", b"_time", "agent", b"agent", "derived_from", b"derived_from", "document", b"document", "extractor", b"extractor", "messages", b"messages", "session", b"session", "speaker", b"speaker", "time", b"time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_time", b"_time", "agent", b"agent", "derived_from", b"derived_from", "document", b"document", "end", b"end", "extractor", b"extractor", "messages", b"messages", "session", b"session", "speaker", b"speaker", "start", b"start", "time", b"time"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_time", b"_time"]) -> typing.Literal["time"] | None: ...
 
 global___Provenance = Provenance
+
+@typing.final
+class Conflict(google.protobuf.message.Message):
+    """Memories of one slot that cannot all hold. It holds references and no text."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ID_FIELD_NUMBER: builtins.int
+    SUBJECT_FIELD_NUMBER: builtins.int
+    ATTRIBUTE_FIELD_NUMBER: builtins.int
+    RULE_FIELD_NUMBER: builtins.int
+    MEMORIES_FIELD_NUMBER: builtins.int
+    CREATED_AT_FIELD_NUMBER: builtins.int
+    UPDATED_AT_FIELD_NUMBER: builtins.int
+    POLICY_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    RESOLUTION_FIELD_NUMBER: builtins.int
+    WINNER_FIELD_NUMBER: builtins.int
+    LOSERS_FIELD_NUMBER: builtins.int
+    RESOLVED_AT_FIELD_NUMBER: builtins.int
+    RESOLVED_BY_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    SEVERITY_FIELD_NUMBER: builtins.int
+    EVIDENCE_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    id: builtins.str
+    """Unique within the partition."""
+    subject: builtins.str
+    """Entity id; empty means the user."""
+    attribute: builtins.str
+    """The family of the slot."""
+    rule: global___ConflictRule.ValueType
+    """Why they conflict."""
+    created_at: builtins.int
+    """When it was opened."""
+    updated_at: builtins.int
+    """When this version was recorded."""
+    policy: global___ConflictPolicy.ValueType
+    """What was to be made of it."""
+    state: global___ConflictState.ValueType
+    """Where it stands."""
+    resolution: global___Resolution.ValueType
+    """How it was settled."""
+    winner: builtins.str
+    """The memory that holds."""
+    resolved_at: builtins.int
+    """When it was settled."""
+    resolved_by: builtins.str
+    """Who settled it."""
+    reason: builtins.str
+    """Why, in the words of who settled it."""
+    severity: builtins.float
+    """From 0 to 1."""
+    version: builtins.int
+    """Counts the versions from 1."""
+    @property
+    def memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Memory ids, in the order in which they became true."""
+
+    @property
+    def losers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The memories that do not, or no longer."""
+
+    @property
+    def evidence(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Evidence]:
+        """What supports each side."""
+
+    @property
+    def before(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Before]:
+        """The memories as they were, for the undo."""
+
+    def __init__(
+        self,
+        *,
+        id: builtins.str = ...,
+        subject: builtins.str = ...,
+        attribute: builtins.str = ...,
+        rule: global___ConflictRule.ValueType = ...,
+        memories: collections.abc.Iterable[builtins.str] | None = ...,
+        created_at: builtins.int = ...,
+        updated_at: builtins.int = ...,
+        policy: global___ConflictPolicy.ValueType = ...,
+        state: global___ConflictState.ValueType = ...,
+        resolution: global___Resolution.ValueType = ...,
+        winner: builtins.str = ...,
+        losers: collections.abc.Iterable[builtins.str] | None = ...,
+        resolved_at: builtins.int | None = ...,
+        resolved_by: builtins.str = ...,
+        reason: builtins.str = ...,
+        severity: builtins.float = ...,
+        evidence: collections.abc.Iterable[global___Evidence] | None = ...,
+        before: collections.abc.Iterable[global___Before] | None = ...,
+        version: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_resolved_at", b"_resolved_at", "resolved_at", b"resolved_at"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_resolved_at", b"_resolved_at", "attribute", b"attribute", "before", b"before", "created_at", b"created_at", "evidence", b"evidence", "id", b"id", "losers", b"losers", "memories", b"memories", "policy", b"policy", "reason", b"reason", "resolution", b"resolution", "resolved_at", b"resolved_at", "resolved_by", b"resolved_by", "rule", b"rule", "severity", b"severity", "state", b"state", "subject", b"subject", "updated_at", b"updated_at", "version", b"version", "winner", b"winner"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_resolved_at", b"_resolved_at"]) -> typing.Literal["resolved_at"] | None: ...
+
+global___Conflict = Conflict
+
+@typing.final
+class Evidence(google.protobuf.message.Message):
+    """What supports one side of a conflict."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: builtins.int
+    SOURCE_ID_FIELD_NUMBER: builtins.int
+    START_FIELD_NUMBER: builtins.int
+    END_FIELD_NUMBER: builtins.int
+    memory_id: builtins.str
+    """The memory."""
+    source_id: builtins.str
+    """The episode that it was read from, or itself."""
+    start: builtins.int
+    """Code points of the source, half-open."""
+    end: builtins.int
+    """Code points of the source, half-open."""
+    def __init__(
+        self,
+        *,
+        memory_id: builtins.str = ...,
+        source_id: builtins.str = ...,
+        start: builtins.int = ...,
+        end: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["end", b"end", "memory_id", b"memory_id", "source_id", b"source_id", "start", b"start"]) -> None: ...
+
+global___Evidence = Evidence
+
+@typing.final
+class Before(google.protobuf.message.Message):
+    """What a resolution may change of a memory, as it was before."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_ID_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    UPDATED_AT_FIELD_NUMBER: builtins.int
+    VALID_FROM_FIELD_NUMBER: builtins.int
+    VALID_TO_FIELD_NUMBER: builtins.int
+    SUPERSEDED_AT_FIELD_NUMBER: builtins.int
+    memory_id: builtins.str
+    """The memory."""
+    state: global___State.ValueType
+    """Its state."""
+    updated_at: builtins.int
+    """When its version was recorded."""
+    valid_from: builtins.int
+    """When it became true."""
+    valid_to: builtins.int
+    """When it stopped being true."""
+    superseded_at: builtins.int
+    """When another memory took its place."""
+    def __init__(
+        self,
+        *,
+        memory_id: builtins.str = ...,
+        state: global___State.ValueType = ...,
+        updated_at: builtins.int = ...,
+        valid_from: builtins.int | None = ...,
+        valid_to: builtins.int | None = ...,
+        superseded_at: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_superseded_at", b"_superseded_at", "_valid_from", b"_valid_from", "_valid_to", b"_valid_to", "superseded_at", b"superseded_at", "valid_from", b"valid_from", "valid_to", b"valid_to"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_superseded_at", b"_superseded_at", "_valid_from", b"_valid_from", "_valid_to", b"_valid_to", "memory_id", b"memory_id", "state", b"state", "superseded_at", b"superseded_at", "updated_at", b"updated_at", "valid_from", b"valid_from", "valid_to", b"valid_to"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_superseded_at", b"_superseded_at"]) -> typing.Literal["superseded_at"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_valid_from", b"_valid_from"]) -> typing.Literal["valid_from"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_valid_to", b"_valid_to"]) -> typing.Literal["valid_to"] | None: ...
+
+global___Before = Before

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from memsidecar.domain import limits
+from memsidecar.domain.conflict import Policy, Source
 from memsidecar.domain.draft import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, Draft
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Outcome, Preference, Procedure, Provenance
 from memsidecar.domain.scope import Scope
+from memsidecar.domain.traits import ASSISTANTS
 from memsidecar.server.mapping.names import References
 from memsidecar.server.mapping.values import (
     length,
@@ -27,11 +28,15 @@ def read_item(
     item: memory_service_pb2.RememberItem,
     path: str,
     scope: Scope,
-    labels: Mapping[str, str],
+    options: memory_service_pb2.RememberOptions,
     now: int,
     violations: Violations,
-) -> Draft:
-    """A draft of text or of a typed memory. `labels` are added to its own."""
+) -> tuple[Draft, ...]:
+    """A draft of text or of a typed memory, or one for each turn of a conversation. The labels of the options are added
+    to its own."""
+    if item.HasField("conversation"):
+        return _read_conversation(item, path, scope, options, now, violations)
+    labels, policy = dict(options.labels), read_policy(options.conflict_policy)
     references = References(scope.partition, violations)
     vectors = read_vectors(item.embedding, f"{path}.embedding", violations) if item.HasField("embedding") else None
     time = micros_or_none(item, "time")
@@ -44,25 +49,73 @@ def read_item(
         merged = {**labels, **draft.labels}
         if len(merged) > limits.MAX_LABELS:
             violations.add(f"{path}.memory.labels", f"has more than {limits.MAX_LABELS} entries with the request's")
-        return replace(
+        own = Scope(scope.namespace, scope.user, draft.agent, draft.session)
+        source = draft.source or _source(item, path, own, time, references)
+        made = replace(
             draft,
             body=body,
-            source=draft.source
-            or _source(item, path, Scope(scope.namespace, scope.user, draft.agent, draft.session), time, references),
+            source=source,
             labels=merged,
             entity_names=tuple(item.entities),
             embedding=vectors,
+            policy=policy,
+            said_by=_said_by(source),
         )
-    return Draft(
+        return (made,)
+    source = _source(item, path, scope, time, references)
+    said = Draft(
         body=Episode(item.text, speaker=item.speaker, start_time=now if time is None else time),
         path=path,
         agent=scope.agent,
         session=scope.session,
-        source=_source(item, path, scope, time, references),
+        source=source,
         labels=labels,
         entity_names=tuple(item.entities),
         embedding=vectors,
+        policy=policy,
+        said_by=_said_by(source),
     )
+    return (said,)
+
+
+def _read_conversation(
+    item: memory_service_pb2.RememberItem,
+    path: str,
+    scope: Scope,
+    options: memory_service_pb2.RememberOptions,
+    now: int,
+    violations: Violations,
+) -> tuple[Draft, ...]:
+    """The turns as texts that are said one after the other; what a turn does not say is the item's."""
+    drafts: list[Draft] = []
+    for turn in item.conversation.turns:
+        said = memory_service_pb2.RememberItem(
+            text=turn.text, speaker=turn.speaker or item.speaker, entities=item.entities
+        )
+        if item.HasField("provenance"):
+            said.provenance.CopyFrom(item.provenance)
+        if turn.HasField("time") or item.HasField("time"):
+            said.time.CopyFrom(turn.time if turn.HasField("time") else item.time)
+        if turn.message:
+            del said.provenance.messages[:]
+            said.provenance.messages.append(turn.message)
+        # The references are the item's, and wrong once.
+        found = Violations() if drafts else violations
+        drafts += read_item(said, path, scope, options, now, found)
+    return tuple(drafts)
+
+
+def read_policy(policy: int) -> Policy | None:
+    """None where the request leaves it to the configuration."""
+    return Policy(policy) if policy else None
+
+
+def _said_by(source: Provenance | None) -> Source:
+    if source is None:
+        return Source.USER
+    if source.document:
+        return Source.DOCUMENT
+    return Source.ASSISTANT if source.speaker.casefold() in ASSISTANTS else Source.USER
 
 
 def read_memory(memory: pb.Memory, path: str, scope: Scope, now: int, violations: Violations) -> Draft:
@@ -88,6 +141,7 @@ def read_memory(memory: pb.Memory, path: str, scope: Scope, now: int, violations
         labels=dict(memory.labels),
         attributes=read_struct(memory.attributes),
         mentions=references.many(memory.mentions, f"{path}.mentions"),
+        said_by=_said_by(source),
     )
 
 
@@ -117,6 +171,7 @@ def read_fact(fact: pb.Fact, path: str, references: References) -> Fact:
         object_entity=references.one(fact.entity, f"{path}.entity"),
         object_text=fact.text,
         object_value=read_value(fact.value) if fact.HasField("value") else "",
+        negated=fact.negated,
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memsidecar.domain.decision import etag_of
-from memsidecar.domain.draft import Outcome
 from memsidecar.domain.events import Entry, MemoryPurged, MemoryRecorded
 from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Procedure, Provenance
 from memsidecar.domain.scope import Partition, Scope
@@ -16,7 +15,7 @@ from memsidecar.domain.usage import NO_USAGE, Usage
 from memsidecar.server.mapping.names import name_of, names_of
 from memsidecar.server.mapping.values import set_struct, set_time, set_value
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1 import memory_service_pb2, scope_pb2
+from memsidecar.v1 import scope_pb2
 
 UsageOf = Callable[[Partition, str], Usage]
 """How a memory of a partition, by its id, is used."""
@@ -76,20 +75,13 @@ def set_scope(target: scope_pb2.Scope, scope: Scope) -> None:
         target.session = scope.session
 
 
-def set_outcome(target: memory_service_pb2.RememberOutcome, outcome: Outcome, now: int, usage_of: UsageOf) -> None:
-    target.action = memory_service_pb2.RememberAction.ValueType(outcome.action)
-    set_memory(target.memory, outcome.memory, now, usage_of(outcome.memory.scope.partition, outcome.memory.id))
-    target.explanation = outcome.explanation
-    target.embedding_pending = outcome.embedding_pending
-
-
 def set_revision(target: pb.MemoryRevision, entry: Entry, now: int) -> None:
     """A ledger entry as a state of its memory's history. The snapshot is unset when it has been erased."""
     target.name = f"{name_of(entry.partition, 'memories', entry.subject)}/revisions/{entry.revision}"
     set_time(target.create_time, entry.recorded_at)
     match entry.event:
         case MemoryRecorded(change=change, memory=memory, actor=actor, reason=reason):
-            target.change = pb.MemoryChange.ValueType(change)
+            target.change = pb.MemoryChange.Value(f"MEMORY_CHANGE_{change.name}")
             set_memory(target.snapshot, memory, now)
             target.actor, target.reason = actor, reason
         case MemoryPurged(actor=actor, reason=reason):
@@ -130,6 +122,8 @@ def _set_fact(target: pb.Fact, body: Fact, partition: Partition) -> None:
         set_value(target.value, body.object_value)
     elif body.object_text:
         target.text = body.object_text
+    if body.negated:
+        target.negated = True
 
 
 def _set_episode(target: pb.Episode, body: Episode, partition: Partition) -> None:
@@ -172,3 +166,5 @@ def _set_provenance(target: pb.Provenance, source: Provenance, partition: Partit
         target.derived_memories.extend(names_of(partition, source.derived_from))
     if source.time is not None:
         set_time(target.time, source.time)
+    if source.end:
+        target.span_start, target.span_end = source.start, source.end

@@ -1,4 +1,4 @@
-"""Resource names: what the outside calls a memory or a session."""
+"""Resource names: what the outside calls a memory, a session, a conflict or a job."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from memsidecar.server.validation import Violations
 from memsidecar.server.validation.rules import identifier
 from memsidecar.v1 import scope_pb2
 
-Collection: TypeAlias = Literal["memories", "sessions"]
+Collection: TypeAlias = Literal["memories", "sessions", "conflicts", "jobs"]
 
+_NOUNS: Final = {"memories": "memory", "sessions": "session", "conflicts": "conflict", "jobs": "job"}
 _ID: Final = identifier(limits.MAX_ID_CHARS)
 # Ids that percent-encoding leaves as they are: all that this server gives out.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._~-]+").fullmatch
@@ -46,13 +47,11 @@ def read_name(name: str, collection: Collection, path: str, violations: Violatio
     """(partition, id). A name that is not one is a violation of `path`, and the answer then has no meaning."""
     parsed = parse_name(name, collection)
     if parsed is None or any(map(_ID, (parsed[0].namespace, parsed[0].user, parsed[1]))):
-        noun, sample = (
-            ("memory", "memories/{memory}") if collection == "memories" else ("session", "sessions/{session}")
-        )
+        noun = _NOUNS[collection]
         violations.add(
             path,
-            f"must be the name of a {noun}: namespaces/{{namespace}}/users/{{user}}/{sample}, or without the user; "
-            "segments percent-encoded",
+            f"must be the name of a {noun}: namespaces/{{namespace}}/users/{{user}}/{collection}/{{{noun}}}, or "
+            "without the user; segments percent-encoded",
         )
         return Partition(""), ""
     return parsed

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from memsidecar.domain import limits
 from memsidecar.domain.memory import Episode, Memory
-from memsidecar.domain.recall import Hit, MessageHit, Recalled, TierReport, Understanding
+from memsidecar.domain.recall import Hit, HitStanding, MessageHit, Recalled, TierReport, Understanding
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.usage import Usage
@@ -18,6 +18,7 @@ from memsidecar.server.mapping.names import name_of, names_of
 from memsidecar.server.mapping.sessions import set_message
 from memsidecar.server.mapping.values import set_seconds, set_time, varint
 from memsidecar.services.turn import Turn
+from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
 
 _EPOCH = date(1970, 1, 1)
@@ -83,6 +84,10 @@ def _set_place(target: pb.Hit, hit: Hit, usage: Usage) -> None:
         target.duplicates.extend(name_of(partition, "memories", memory) for partition, memory in hit.duplicates)
     if hit.suspicious:
         target.suspicious = True
+    for standing in hit.standings:
+        _set_standing(target.standings.add(), standing, hit.partition)
+    if hit.counterpart_of:
+        target.counterpart_of = name_of(hit.partition, "memories", hit.counterpart_of)
     target.tier = pb.Tier.ValueType(hit.tier)
     if hit.components or hit.path:
         for part in hit.components:
@@ -91,6 +96,17 @@ def _set_place(target: pb.Hit, hit: Hit, usage: Usage) -> None:
             )
         target.explanation.path.extend(hit.path)
         target.explanation.text = ", ".join(f"{part.signal} {part.contribution:.2f}" for part in hit.components)
+
+
+def _set_standing(target: pb.HitStanding, standing: HitStanding, partition: Partition) -> None:
+    target.memory = name_of(partition, "memories", standing.memory_id)
+    target.state = memory_pb2.MemoryState.ValueType(standing.state)
+    target.text = standing.text
+    if standing.superseded_by:
+        target.superseding_memory = name_of(partition, "memories", standing.superseded_by)
+    if standing.conflict_id:
+        target.conflict = name_of(partition, "conflicts", standing.conflict_id)
+    target.counterparts.extend(names_of(partition, standing.counterparts))
 
 
 def set_report(target: pb.TierReport, report: TierReport) -> None:

@@ -13,6 +13,7 @@ from google.protobuf.struct_pb2 import NULL_VALUE, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 from numpy.typing import NDArray
 
+from memsidecar.domain.as_of import AsOf
 from memsidecar.domain.events import Vectors
 from memsidecar.server.validation import Violations
 from memsidecar.v1 import memory_pb2
@@ -31,6 +32,10 @@ def micros(time: Timestamp) -> int:
 
 def micros_or_none(message: Any, field: str) -> int | None:
     return micros(getattr(message, field)) if message.HasField(field) else None
+
+
+def read_as_of(given: memory_pb2.AsOf) -> AsOf:
+    return AsOf(micros_or_none(given, "valid_time"), micros_or_none(given, "record_time"))
 
 
 def set_time(target: Timestamp, time: int) -> None:

@@ -10,7 +10,7 @@ from memsidecar.services.info import Info
 from memsidecar.v1 import info_service_pb2 as pb
 
 API_VERSIONS: Final = ("memsidecar.v1",)
-CAPABILITIES: Final = ("recall_during", "watch")
+CAPABILITIES: Final = ("recall_during", "watch", "conflicts", "extraction", "jobs")
 
 
 class InfoServicer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -14,22 +14,22 @@ from memsidecar.domain.errors import InvalidField, ProtocolViolation, SidecarErr
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.memory_in import read_item
-from memsidecar.server.mapping.memory_out import UsageOf, set_outcome
+from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.mapping.names import read_scope
+from memsidecar.server.mapping.outcome_out import Outcomes, action_of, flattened, set_stages
 from memsidecar.server.servicers.writes import hashed, large_request_of, request_of
 from memsidecar.server.status import item_error
 from memsidecar.server.validation import Violations, check
-from memsidecar.services.remember import Remember, Wait
+from memsidecar.services.remember import Remember, Remembered, Stages, Wait
 from memsidecar.services.turn import Turn
 from memsidecar.v1 import memory_service_pb2 as pb
 
 _MAX_FAILURES: Final = 100
 # A client that means its `finish` closes its side in the same breath.
 _CLOSE_SECONDS: Final = 1.0
-# Room in an answer for what is not an item.
-_RESERVE: Final = 64 * 1024
 
 # What the client sends, then None for the end or an exception for whatever else ended it.
+_Result: TypeAlias = Sequence[Outcome] | SidecarError
 _Inbox: TypeAlias = asyncio.Queue[pb.StreamRememberRequest | Exception | None]
 
 
@@ -55,16 +55,18 @@ class Ingest:
         violations.raise_any()
         scope = read_scope(request.scope, self._default_namespace)
         now = self._now()
-        draft = read_item(request.item, "item", scope, dict(request.options.labels), now, violations)
+        drafts = read_item(request.item, "item", scope, request.options, now, violations)
         violations.raise_any()
         once = await large_request_of(request, scope.agent)
-        remembered = await self._remember(scope, (draft,), _wait(request.options), once)
+        options = request.options
+        remembered = await self._remember(scope, drafts, _wait(options), once, extract=not options.skip_extraction)
+        result = _result_of(remembered.outcomes)
+        if isinstance(result, SidecarError):
+            raise result
         response = pb.RememberResponse()
-        for outcome in remembered.outcomes:
-            if isinstance(outcome, SidecarError):
-                raise outcome
-            set_outcome(response.outcomes.add(), outcome, now, self._usage_of)
+        await Outcomes(now, self._usage_of).fill(response.outcomes, result)
         response.revision.token = revision_token(scope.partition, remembered.revision)
+        set_stages(response.stages, remembered.stages, scope.partition)
         return response
 
     async def batch(self, request: pb.BatchRememberRequest) -> pb.BatchRememberResponse:
@@ -74,22 +76,18 @@ class Ingest:
         scope = read_scope(request.scope, self._default_namespace)
         chunk = await self._chunk(request.items, "items", scope, request.options)
         once = await large_request_of(request, scope.agent)
-        revision = await self._commit(chunk, scope, request.options, once)
-        response, now = pb.BatchRememberResponse(), self._now()
-        room = limits.MAX_MESSAGE_BYTES - _RESERVE
-        turn = Turn()
+        committed = await self._commit(chunk, scope, request.options, once)
+        response = pb.BatchRememberResponse()
+        outcomes = Outcomes(self._now(), self._usage_of)
         for index, result in enumerate(chunk.results):
-            await turn.give()
             target = response.results.add(index=index)
-            _set_result(target, result, now, self._usage_of)
-            room -= target.ByteSize() + 8
-            if room < 0:
-                for outcome in target.outcomes:
-                    name, etag = outcome.memory.name, outcome.memory.etag
-                    outcome.memory.Clear()
-                    outcome.memory.name, outcome.memory.etag = name, etag
-        if revision is not None:
-            response.revision.token = revision_token(scope.partition, revision)
+            if isinstance(result, SidecarError):
+                _set_error(target, result)
+            else:
+                await outcomes.fill(target.outcomes, result)
+        if committed is not None:
+            response.revision.token = revision_token(scope.partition, committed.revision)
+            set_stages(response.stages, committed.stages, scope.partition)
         return response
 
     async def stream(self, requests: AsyncIterator[pb.StreamRememberRequest]) -> pb.StreamRememberResponse:
@@ -108,18 +106,25 @@ class Ingest:
         Violations(check(start, "start")).raise_any()
         scope = read_scope(start.scope, self._default_namespace)
         opened = request_of(start, scope.agent)
-        response, number, revision = pb.StreamRememberResponse(), 0, None
+        response, number = pb.StreamRememberResponse(), 0
+        last: Remembered | None = None
+        job, extracted, searchable = "", True, True
         while (message := await self._next(inbox, "items", "finish")).HasField("items"):
             Violations(check(message.items, "items")).raise_any()
             chunk = await self._chunk(message.items.items, "items.items", scope, start.options)
             request = await _request_of_chunk(opened, number, message.items)
-            committed = await self._commit(chunk, scope, start.options, request)
-            revision = revision if committed is None else committed
+            committed = await self._commit(chunk, scope, start.options, request, job)
+            if committed is not None:
+                last, stages = committed, committed.stages
+                # All parts of a stream are one job.
+                job = job or stages.job
+                extracted, searchable = extracted and stages.extracted, searchable and stages.searchable
             _count(response, chunk.results)
             number += 1
         await _end(inbox)
-        if revision is not None:
-            response.revision.token = revision_token(scope.partition, revision)
+        if last is not None:
+            response.revision.token = revision_token(scope.partition, last.revision)
+            set_stages(response.stages, Stages(extracted, searchable, job), scope.partition)
         return response
 
     async def _next(self, inbox: _Inbox, *expected: str) -> Any:
@@ -139,40 +144,48 @@ class Ingest:
         self, items: Sequence[pb.RememberItem], path: str, scope: Scope, options: pb.RememberOptions
     ) -> _Chunk:
         chunk, now = _Chunk(), self._now()
-        labels: Mapping[str, str] = dict(options.labels)
+        counts = (max(1, len(item.conversation.turns)) for item in items)
+        if sum(count for count in counts if count <= limits.MAX_BATCH_ITEMS) > limits.MAX_BATCH_ITEMS:
+            raise InvalidField(path, f"have more than {limits.MAX_BATCH_ITEMS} turns and other items together")
         turn = Turn()
         for index, item in enumerate(items):
             await turn.give()
             violations = Violations(check(item, f"{path}[{index}]"))
             try:
                 violations.raise_any()
-                draft = read_item(item, f"{path}[{index}]", scope, labels, now, violations)
+                drafts = read_item(item, f"{path}[{index}]", scope, options, now, violations)
                 violations.raise_any()
             except InvalidField as error:
                 chunk.results.append(error)
             else:
-                chunk.places.append(index)
-                chunk.drafts.append(draft)
-                chunk.results.append(None)
+                chunk.places.append((index, len(drafts)))
+                chunk.drafts += drafts
+                chunk.results.append(())
         return chunk
 
-    async def _commit(self, chunk: _Chunk, scope: Scope, options: pb.RememberOptions, request: Request) -> int | None:
+    async def _commit(
+        self, chunk: _Chunk, scope: Scope, options: pb.RememberOptions, request: Request, job: str = ""
+    ) -> Remembered | None:
         """Remember the valid items as a unit and fill in their results; None when there was none."""
         if not chunk.drafts:
             return None
-        remembered = await self._remember(scope, chunk.drafts, _wait(options), request)
-        for index, outcome in zip(chunk.places, remembered.outcomes, strict=True):
-            chunk.results[index] = outcome
-        return remembered.revision
+        extract = not options.skip_extraction
+        remembered = await self._remember(scope, chunk.drafts, _wait(options), request, extract=extract, job=job)
+        start = 0
+        for index, count in chunk.places:
+            chunk.results[index] = _result_of(remembered.outcomes[start : start + count])
+            start += count
+        return remembered
 
 
 @dataclass(slots=True)
 class _Chunk:
-    """Items of one request: the drafts of the valid ones, their places, and a result for each item."""
+    """Items of one request: the drafts of the valid ones, the place of each such item with the number of its drafts,
+    and a result for each item."""
 
     drafts: list[Draft] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    results: list[Outcome | SidecarError | None] = field(default_factory=list)
+    places: list[tuple[int, int]] = field(default_factory=list)
+    results: list[_Result] = field(default_factory=list)
 
 
 async def _read(
@@ -212,24 +225,27 @@ def _wait(options: pb.RememberOptions) -> Wait:
     return Wait.DURABLE if options.wait == pb.WRITE_WAIT_DURABLE else Wait.SEARCHABLE
 
 
-def _count(response: pb.StreamRememberResponse, results: Iterable[Outcome | SidecarError | None]) -> None:
+def _result_of(outcomes: Sequence[Outcome | SidecarError]) -> _Result:
+    """What became of one item: of the turns of a conversation, the first that fails tells for all."""
+    found: list[Outcome] = []
+    for outcome in outcomes:
+        if isinstance(outcome, SidecarError):
+            return outcome
+        found.append(outcome)
+    return found
+
+
+def _count(response: pb.StreamRememberResponse, results: Iterable[_Result]) -> None:
     for result in results:
-        if isinstance(result, Outcome):
-            response.action_counts[pb.RememberAction.Name(pb.RememberAction.ValueType(result.action))] += 1
-        else:
+        if isinstance(result, SidecarError):
             response.failure_count += 1
             if len(response.failures) < _MAX_FAILURES:
-                failure = response.failures.add(index=response.received)
-                if result is not None:
-                    _set_error(failure, result)
+                _set_error(response.failures.add(index=response.received), result)
+        else:
+            for outcome, _ in flattened(result):
+                action = pb.RememberAction.ValueType(action_of(outcome))
+                response.action_counts[pb.RememberAction.Name(action)] += 1
         response.received += 1
-
-
-def _set_result(target: pb.ItemResult, result: Outcome | SidecarError | None, now: int, usage_of: UsageOf) -> None:
-    if isinstance(result, Outcome):
-        set_outcome(target.outcomes.add(), result, now, usage_of)
-    elif result is not None:
-        _set_error(target, result)
 
 
 def _set_error(target: pb.ItemResult, error: SidecarError) -> None:

@@ -7,16 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from memsidecar.domain import limits
+from memsidecar.domain.as_of import AsOf
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
-from memsidecar.server.mapping.memory_in import read_memory
+from memsidecar.server.mapping.memory_in import read_memory, read_policy
 from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_revision
 from memsidecar.server.mapping.names import References, read_name, read_scope
 from memsidecar.server.mapping.patch import read_patch
 from memsidecar.server.mapping.question import read_filter
-from memsidecar.server.mapping.values import read_vectors
+from memsidecar.server.mapping.values import read_as_of, read_vectors
 from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.ingest import Ingest
 from memsidecar.server.servicers.watching import Watching
@@ -58,6 +59,7 @@ class MemoryServicer:
         violations.raise_any()
         scope = read_scope(request.scope, self._default_namespace)
         draft = read_memory(request.memory, "memory", scope, self._now(), violations)
+        draft = replace(draft, policy=read_policy(request.conflict_policy))
         if request.HasField("embedding"):
             draft = replace(draft, embedding=read_vectors(request.embedding, "embedding", violations))
         violations.raise_any()
@@ -70,9 +72,10 @@ class MemoryServicer:
 
     async def GetMemory(self, request: pb.GetMemoryRequest) -> pb.GetMemoryResponse:  # noqa: N802
         partition, memory_id = self._name(request, "name")
-        memory = await self._memories.get(partition, memory_id)
+        as_of = read_as_of(request.as_of)
+        memory = await self._memories.get(partition, memory_id, as_of)
         response = pb.GetMemoryResponse()
-        self._set(response.memory, memory, self._now())
+        self._set_at(response.memory, memory, as_of)
         return response
 
     async def BatchGetMemories(  # noqa: N802
@@ -84,12 +87,12 @@ class MemoryServicer:
             if partition.namespace != names[0][0].namespace and not violations.found:
                 violations.add(f"names[{index}]", "must be of the same namespace as the first one")
         violations.raise_any()
-        response, now, room = pb.BatchGetMemoriesResponse(), self._now(), limits.MAX_MESSAGE_BYTES
+        response, as_of, room = pb.BatchGetMemoriesResponse(), read_as_of(request.as_of), limits.MAX_MESSAGE_BYTES
         turn = Turn()
-        for memory in await self._memories.get_many(names):
+        for memory in await self._memories.get_many(names, as_of):
             await turn.give()
             target = response.memories.add()
-            self._set(target, memory, now)
+            self._set_at(target, memory, as_of)
             room -= target.ByteSize() + 8
             if room < 0:
                 raise InvalidField("names", f"are memories of more than {limits.MAX_MESSAGE_BYTES:,} bytes together")
@@ -100,15 +103,19 @@ class MemoryServicer:
         violations.raise_any()
         scope = read_scope(request.scope, self._default_namespace)
         conditions = read_filter(request.filter, "filter", References(scope.partition, violations))
+        as_of = read_as_of(request.as_of)
+        conditions = replace(conditions, valid_at=as_of.valid_at)
         asked = Page(request)
         after = asked.position(violations)
         violations.raise_any()
         newest_first = request.order == pb.MEMORY_ORDER_NEWEST_FIRST
-        response, now, count = pb.ListMemoriesResponse(), self._now(), asked.size
+        response, count = pb.ListMemoriesResponse(), asked.size
         while True:
-            page = await self._memories.list(scope, conditions, newest_first, after, count)
+            page = await self._memories.list(scope, conditions, newest_first, after, count, as_of.known_at)
             del response.memories[:]
-            count = await fill(response.memories, page.memories, lambda target, memory: self._set(target, memory, now))
+            count = await fill(
+                response.memories, page.memories, lambda target, memory: self._set_at(target, memory, as_of)
+            )
             # A page that ends early by its bytes is asked for again at that length: only the service knows its end.
             if count == len(page.memories):
                 break
@@ -122,7 +129,9 @@ class MemoryServicer:
         violations.raise_any()
         patch = read_patch(request, partition, self._now(), violations)
         violations.raise_any()
-        written = await self._memories.update(partition, memory_id, patch, await large_request_of(request))
+        policy = read_policy(request.conflict_policy)
+        once = await large_request_of(request)
+        written = await self._memories.update(partition, memory_id, patch, once, policy)
         response = pb.UpdateMemoryResponse()
         self._set_written(response, partition, written)
         return response
@@ -169,6 +178,13 @@ class MemoryServicer:
         name = read_name(getattr(request, field), "memories", field, violations)
         violations.raise_any()
         return name
+
+    def _set_at(self, target: memory_pb2.Memory, memory: Memory, as_of: AsOf) -> None:
+        now = self._now()
+        if as_of.known_at is None or as_of.known_at >= now:
+            self._set(target, memory, now)
+        else:
+            set_memory(target, memory, as_of.known_at)
 
     def _set(self, target: memory_pb2.Memory, memory: Memory, now: int) -> None:
         set_memory(target, memory, now, self._usage_of(memory.scope.partition, memory.id))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
+from memsidecar.domain.draft import Outcome
+from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.session import Session
 from memsidecar.ports.sessions import SessionKey
+from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.mapping.names import read_scope
+from memsidecar.server.mapping.outcome_out import Outcomes, set_stages
 from memsidecar.server.mapping.sessions import (
     read_expiration,
     read_key,
@@ -21,6 +26,7 @@ from memsidecar.server.mapping.values import length
 from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.writes import large_request_of, request_of
 from memsidecar.server.validation import Violations, check
+from memsidecar.services.session_end import MAX_OUTCOMES, EndSession
 from memsidecar.services.sessions import Sessions
 from memsidecar.services.turn import Turn
 from memsidecar.v1 import session_service_pb2 as pb
@@ -32,9 +38,17 @@ _MUTABLE = ("labels", "expire_time", "ttl")
 
 
 class SessionServicer:
-    def __init__(self, sessions: Sessions, default_namespace: str) -> None:
-        self._sessions = sessions
+    def __init__(
+        self,
+        sessions: Sessions,
+        end_session: EndSession,
+        usage_of: UsageOf,
+        default_namespace: str,
+        now: Callable[[], int],
+    ) -> None:
+        self._sessions, self._end_session, self._usage_of = sessions, end_session, usage_of
         self._default_namespace = default_namespace
+        self._now = now
 
     async def CreateSession(self, request: pb.CreateSessionRequest) -> pb.CreateSessionResponse:  # noqa: N802
         Violations(check(request)).raise_any()
@@ -83,8 +97,17 @@ class SessionServicer:
         return _with_session(pb.UpdateSessionResponse(), updated)
 
     async def EndSession(self, request: pb.EndSessionRequest) -> pb.EndSessionResponse:  # noqa: N802
-        session = await self._sessions.end(_key(request, "name"), request_of(request))
-        return _with_session(pb.EndSessionResponse(), session)
+        key = _key(request, "name")
+        ended = await self._end_session(key, request.remember, request_of(request))
+        response = _with_session(pb.EndSessionResponse(), ended.session)
+        if ended.revision is not None:
+            outcomes = [outcome for outcome in ended.outcomes if isinstance(outcome, Outcome)]
+            await Outcomes(self._now(), self._usage_of).fill(response.outcomes, outcomes)
+            # Those that were read out of others come last.
+            del response.outcomes[MAX_OUTCOMES:]
+            set_stages(response.stages, ended.stages, key.partition)
+            response.revision.token = revision_token(key.partition, ended.revision)
+        return response
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:  # noqa: N802
         await self._sessions.delete(_key(request, "name"), request_of(request))

@@ -10,11 +10,12 @@ from memsidecar.domain.errors import Overloaded
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.revision import parse_revision, revision_token
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.server.mapping.conflict_out import set_conflict
 from memsidecar.server.mapping.memory_out import set_revision
 from memsidecar.server.mapping.names import References, read_scope
 from memsidecar.server.mapping.question import read_filter
 from memsidecar.server.validation import Violations, check
-from memsidecar.services.watch import Alive, Behind, Changed, Watch, Watched
+from memsidecar.services.watch import Alive, Behind, Changed, Contradicted, Watch, Watched
 from memsidecar.v1 import watch_pb2 as pb
 
 
@@ -65,6 +66,8 @@ def _response(event: Watched, partition: Partition, now: int) -> pb.WatchMemorie
     match event:
         case Changed(entry=entry):
             set_revision(response.change, entry, now)
+        case Contradicted(shown=shown):
+            set_conflict(response.conflict, shown, partition)
         case Alive(caught_up=caught_up):
             response.heartbeat.SetInParent()
             response.heartbeat.caught_up = caught_up

@@ -122,6 +122,17 @@ def one_of(numbers: Iterable[int], names: Iterable[str]) -> Rule:
     return rule
 
 
+def among(names: Iterable[str]) -> Rule:
+    """One of these words."""
+    known = frozenset(names)
+    problem = f"is not one of {', '.join(sorted(known))}"
+
+    def rule(value: str) -> Found:
+        return None if value in known else [("", problem)]
+
+    return rule
+
+
 def timestamp(value: Timestamp) -> Found:
     if MIN_SECONDS <= value.seconds <= MAX_SECONDS and 0 <= value.nanos <= 999_999_999:
         return None

@@ -11,6 +11,7 @@ from memsidecar.domain.generation.values import MAX_CREDIT, MAX_DELTA_BYTES, MAX
 from memsidecar.server.validation.rules import (
     Rule,
     Violation,
+    among,
     anything,
     between,
     identifier,
@@ -31,6 +32,7 @@ from memsidecar.server.validation.rules import (
 _TEXT = text(limits.MAX_TEXT_BYTES)
 _ID = identifier()
 _UNIT = between(0, 1)
+_RELATIONS = "MENTIONS ABOUT DERIVED_FROM FOLLOWS RELATED SUPERSEDES CONTRADICTS SUPPORTS PREFERS".split()
 
 _FIELDS: dict[str, Rule] = {
     "Scope.namespace": _ID,
@@ -66,6 +68,9 @@ _FIELDS: dict[str, Rule] = {
     "RememberItem.speaker": _ID,
     "RememberItem.entities": repeated(_ID),
     "RememberOptions.labels": labels,
+    "ConversationTurn.text": _TEXT,
+    "ConversationTurn.speaker": _ID,
+    "ConversationTurn.message": _ID,
     "CreateMemoryRequest.memory_id": memory_id,
     "Query.text": text(limits.MAX_QUERY_BYTES),
     "Query.time_zone": time_zone,
@@ -107,6 +112,11 @@ _FIELDS: dict[str, Rule] = {
     "ToolCall.arguments": _TEXT,
     "ScratchEntry.key": key,
     "ScratchEntry.value": json_value(limits.MAX_TEXT_BYTES),
+    "Slot.attribute": identifier(),
+    "ResolveConflictRequest.answer": text(limits.MAX_QUERY_BYTES),
+    "ListNeighborsRequest.max_depth": whole(3),
+    "ListNeighborsRequest.relations": repeated(among(_RELATIONS), len(_RELATIONS)),
+    "MergeEntitiesRequest.sources": repeated(text(), limits.MAX_MERGED),
     "CreateSessionRequest.session_id": identifier(128),
     "GetScratchRequest.keys": repeated(key),
     "GetScratchRequest.key_prefix": text(4 * limits.MAX_KEY_CHARS),
@@ -121,7 +131,8 @@ _FIELDS: dict[str, Rule] = {
         for request in (
             "RememberRequest BatchRememberRequest StreamRememberStart CreateMemoryRequest UpdateMemoryRequest "
             "DeleteMemoryRequest UndeleteMemoryRequest CreateSessionRequest UpdateSessionRequest EndSessionRequest "
-            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest FeedbackRequest"
+            "DeleteSessionRequest AppendMessagesRequest SetScratchRequest DeleteScratchRequest FeedbackRequest "
+            "ResolveConflictRequest UndoResolutionRequest MergeEntitiesRequest UndoMergeEntitiesRequest"
         ).split()
     },
 }
@@ -133,6 +144,8 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "Episode": ("text",),
     "Procedure": ("statement",),
     "Embedding": ("values",),
+    "Conversation": ("turns",),
+    "ConversationTurn": ("text",),
     "RememberRequest": ("item",),
     "BatchRememberRequest": ("items",),
     "StreamRememberItems": ("items",),
@@ -152,6 +165,17 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "Credit": ("hits",),
     "BuildContextRequest": ("query",),
     "SectionBudget": ("kind",),
+    "GetConflictRequest": ("name",),
+    "ResolveConflictRequest": ("name",),
+    "TemporalSplit": ("parts",),
+    "TemporalPart": ("memory",),
+    "UndoResolutionRequest": ("name",),
+    "ListNeighborsRequest": ("memory",),
+    "MergeEntitiesRequest": ("target", "sources"),
+    "UndoMergeEntitiesRequest": ("source",),
+    "GetJobRequest": ("name",),
+    "CancelJobRequest": ("name",),
+    "WatchJobRequest": ("name",),
     "GetSessionRequest": ("name",),
     "UpdateSessionRequest": ("session",),
     "EndSessionRequest": ("name",),
@@ -169,7 +193,11 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
 
 _ANY_OF: dict[str, tuple[str, str]] = {
     "Memory": ("body", "fact, preference, entity, episode and procedure"),
-    "RememberItem": ("source", "text and memory"),
+    "RememberItem": ("source", "text, memory and conversation"),
+    "ResolveConflictRequest": (
+        "resolution",
+        "keep_memory, replacement, temporal_split, dismissal and answer",
+    ),
 }
 
 
@@ -179,6 +207,8 @@ def _item(item: Any) -> list[Violation]:
         found.append(("text", "is required"))
     if item.HasField("memory") and len(item.memory.provenance) + item.HasField("provenance") > 1:
         found.append(("memory.provenance", "takes one source; remember the memory again for each further one"))
+    if item.HasField("conversation") and item.HasField("embedding"):
+        found.append(("embedding", "is for one text; a conversation has several"))
     return found
 
 
@@ -223,6 +253,26 @@ def _start(start: Any) -> list[Violation]:
         for name in ("adaptive_hits", "page_token")
         if getattr(options, name)
     ]
+
+
+def _resolution(request: Any) -> list[Violation]:
+    chosen = request.WhichOneof("resolution")
+    found: list[Violation] = []
+    if chosen in ("keep_memory", "answer") and not getattr(request, chosen).strip():
+        found.append((chosen, "is required"))
+    if request.correction and chosen in ("temporal_split", "dismissal"):
+        found.append(("correction", "is for keep_memory, replacement and answer"))
+    return found
+
+
+def _interval(interval: Any) -> list[Violation]:
+    return _in_order(interval, "start_time", "end_time")
+
+
+def _history(request: Any) -> list[Violation]:
+    if bool(request.memory) == bool(request.slot.attribute):
+        return [("", "takes one of slot.attribute and memory")]
+    return [("slot.subject", "goes with slot.attribute")] if request.memory and request.slot.subject else []
 
 
 def _section(section: Any) -> list[Violation]:
@@ -275,6 +325,9 @@ _CHECKS: dict[str, Callable[[Any], list[Violation]]] = {
     "Query": _query,
     "FeedbackRequest": _feedback,
     "GenerationStart": _start,
+    "ResolveConflictRequest": _resolution,
+    "TimeInterval": _interval,
+    "ListSlotHistoryRequest": _history,
     "SectionBudget": _section,
     "BuildContextRequest": _context,
     "Message": _message,

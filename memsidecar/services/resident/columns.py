@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.conflicts.chain import end_of
 from memsidecar.domain.diversity import fold_number
 from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.meeting import USUAL_STATES
-from memsidecar.domain.memory import Entity, Episode, Memory
+from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.reading import sources_of
 from memsidecar.domain.traits import traits
 from memsidecar.domain.usage import Access, Usage
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
@@ -23,11 +25,13 @@ MOST_ACCESSES = 2**31
 # `previous` and `following` are the rows of the neighbouring episodes of the session; `traits` is a Trait;
 # `mentions` counts the entities that a row mentions, `chunks` its vectors (0: none yet), each up to the type's most.
 # `usefulness` follows from the three counts of verdicts before it; `accesses` and `accessed` are how often and when
-# last a memory was recalled. `fold` is equal for memories that may say the same (`domain/diversity.py`).
+# last a memory was recalled. `superseded` is when another memory takes or took its place; `derived` marks what was
+# read from another memory. `fold` is equal for memories that may say the same (`domain/diversity.py`).
 _TYPES: Mapping[str, type[np.generic]] = {
     "created": np.int64,
     "said": np.int64,
     "expires": np.int64,
+    "superseded": np.int64,
     "valid_from": np.int64,
     "valid_to": np.int64,
     "fold": np.uint64,
@@ -46,6 +50,7 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "mentions": np.uint8,
     "live": np.bool_,
     "discovered": np.bool_,
+    "derived": np.bool_,
     "recallable": np.bool_,
     "used": np.uint32,
     "ignored": np.uint32,
@@ -58,6 +63,7 @@ _FILL: Mapping[str, int] = {
     "previous": NO_ROW,
     "following": NO_ROW,
     "expires": NEVER,
+    "superseded": -NEVER,
     "valid_from": -NEVER,
     "valid_to": NEVER,
 }
@@ -104,6 +110,7 @@ class Columns:
         self._arrays: dict[str, NDArray[np.generic]] = {n: np.zeros(0, dtype=t) for n, t in _TYPES.items()}
         self.agents, self.sessions, self.speakers = Strings(), Strings(), Strings()
         self.first_expiry: int = NEVER
+        self.last_superseding: int = -NEVER
 
     def __getitem__(self, name: str) -> NDArray[np.generic]:
         return self._arrays[name][: self.rows]
@@ -136,8 +143,11 @@ class Columns:
         a["created"][row] = memory.created_at
         a["said"][row] = memory.said_at
         a["expires"][row] = NEVER if memory.expires_at is None else memory.expires_at
+        superseded_at = memory.superseded_at if memory.state is State.SUPERSEDED else None
+        a["superseded"][row] = -NEVER if superseded_at is None else superseded_at
         a["valid_from"][row] = -NEVER if memory.valid_from is None else memory.valid_from
-        a["valid_to"][row] = NEVER if memory.valid_to is None else memory.valid_to
+        ends = end_of(memory)
+        a["valid_to"][row] = NEVER if ends is None else ends
         a["fold"][row] = fold_number(memory)
         a["importance"][row] = memory.importance
         a["confidence"][row] = memory.confidence
@@ -147,12 +157,15 @@ class Columns:
         a["session"][row] = self.sessions.number(memory.scope.session)
         a["discovered"][row] = entity and discovered
         a["recallable"][row] = memory.state in RECALLABLE_STATES and not discovered
+        a["derived"][row] = bool(sources_of(memory))
         a["traits"][row] = traits(memory.body)
         a["mentions"][row] = min(len(memory.mentions), 255)
         if isinstance(memory.body, Episode):
             a["speaker"][row] = self.speakers.number(memory.body.speaker)
         if memory.expires_at is not None:
             self.first_expiry = min(self.first_expiry, memory.expires_at)
+        if superseded_at is not None:
+            self.last_superseding = max(self.last_superseding, superseded_at)
 
     def move(self, old: int, row: int) -> None:
         """The memory of `old` lives in `row` from now on: its neighbours follow it, `old` is erased."""
@@ -228,6 +241,7 @@ class Columns:
             Strings(unpack_strings(arrays[f"{column}_strings"])) for column, _ in columns._strings()
         )
         columns.first_expiry = int(columns["expires"].min()) if columns.rows else NEVER
+        columns.last_superseding = int(columns["superseded"].max()) if columns.rows else -NEVER
         return columns
 
     def _strings(self) -> tuple[tuple[str, Strings], ...]:

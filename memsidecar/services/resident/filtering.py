@@ -8,19 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.meeting import usual_states
 from memsidecar.domain.memory import State
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
-from memsidecar.services.resident.columns import RECALLABLE_STATES, Columns, Strings
+from memsidecar.services.resident.columns import Columns, Strings
 from memsidecar.services.resident.partition import Resident
 
 Mask = NDArray[np.bool_]
 
 
-def matching(resident: Resident, scope: Scope, wanted: Filter, now: int) -> Mask:
-    """`mask[row]`: the row is a memory's newest version, in the scope, and meets every condition at `now`."""
+def matching(resident: Resident, scope: Scope, wanted: Filter, now: int, known: int | None = None) -> Mask:
+    """`mask[row]`: the row is a memory's newest version, in the scope, and meets every condition at `now`.
+
+    `known` is when the store is read (default `now`): superseding that was due by then has happened, also for a
+    question that was asked before.
+    """
     columns = resident.columns
-    mask = _state_and_kind(resident, wanted, now)
+    mask = _state_and_kind(resident, wanted, now, now if known is None else max(now, known))
     if scope.agent:
         mask &= np.isin(columns["agent"], _numbers(columns.agents, ("", scope.agent)))
     if scope.session:
@@ -46,22 +51,31 @@ def matching(resident: Resident, scope: Scope, wanted: Filter, now: int) -> Mask
     return mask
 
 
-def _state_and_kind(resident: Resident, wanted: Filter, now: int) -> Mask:
+def _state_and_kind(resident: Resident, wanted: Filter, now: int, known: int) -> Mask:
     columns = resident.columns
     live: Any = columns["live"]
     state: Any = columns["state"]
-    if not wanted.states and not wanted.kinds:
+    states = wanted.states or usual_states(wanted)
+    if not wanted.states and not wanted.kinds and wanted.valid_at is None:
         mask: Mask = np.array(columns["recallable"], dtype=np.bool_)
     else:
         # Expiry is a matter of time, not of what is stored: an active memory past its time is EXPIRED.
-        stored = (wanted.states - {State.EXPIRED}) if wanted.states else RECALLABLE_STATES
-        mask = live & np.isin(state, [int(s) for s in stored])
+        mask = live & np.isin(state, [int(s) for s in states - {State.EXPIRED}])
         mask &= _of_kind(columns, wanted)
+    active: Any = state == int(State.ACTIVE)
+    if columns.last_superseding > known:
+        # So is superseding: what another memory will supersede is ACTIVE until then.
+        superseded: Any = columns["superseded"]
+        waiting = superseded > known
+        active = active | waiting
+        mask &= ~waiting
+        if State.ACTIVE in states:
+            mask |= waiting & _of_kind(columns, wanted)
     if columns.first_expiry <= now:
         expires: Any = columns["expires"]
-        expired = live & (state == int(State.ACTIVE)) & (expires <= now)
+        expired = live & active & (expires <= now)
         mask &= ~expired
-        if State.EXPIRED in wanted.states:
+        if State.EXPIRED in states:
             mask |= expired & _of_kind(columns, wanted)
     return mask
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Set
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Delta
 from memsidecar.domain.indexed_text import embedded_text, indexed_text
@@ -23,6 +24,7 @@ from memsidecar.ports.ledger import EventCodec, Head
 from memsidecar.ports.vectors import VectorIndex
 from memsidecar.services.resident.chats import Chats
 from memsidecar.services.resident.columns import Columns
+from memsidecar.services.resident.conflicts import Conflicts
 from memsidecar.services.resident.lookup import Lookup
 from memsidecar.services.resident.records import Records
 
@@ -51,6 +53,7 @@ class Resident:
         self.vectors = vectors
         self.lookup = Lookup(_created_in(self.columns))
         self.records = Records(partition, codec)
+        self.conflicts = Conflicts(codec)
         self._has_vectors: set[int] = set()
         self._last_episode: dict[int, int] = {}
         # Memories without vectors of the model, in the order in which they came.
@@ -61,7 +64,7 @@ class Resident:
 
     @property
     def nbytes(self) -> int:
-        parts = (self.columns, self.keywords, self.vectors, self.lookup, self.records)
+        parts = (self.columns, self.keywords, self.vectors, self.lookup, self.records, self.conflicts)
         return _EMPTY_BYTES + sum(p.nbytes for p in parts) + 60 * len(self._has_vectors)
 
     @property
@@ -147,6 +150,15 @@ class Resident:
         row = self.lookup.rows.get(memory_id)
         return self.columns.feedback(row) if row is not None else NO_FEEDBACK
 
+    def in_slot(self, subject: str, family: str) -> list[str]:
+        return [self.records.get(row).id for row in self.lookup.in_slot(subject, family)]
+
+    def conflict(self, conflict_id: str) -> Conflict | None:
+        return self.conflicts.get(conflict_id)
+
+    def conflicts_of(self, memory_id: str) -> Sequence[str]:
+        return self.conflicts.of(memory_id)
+
     # Applying.
 
     def texts_of(self, delta: Delta) -> list[str]:
@@ -184,6 +196,8 @@ class Resident:
                 self.set_vectors(row, delta.vectors.rows)
         if delta.feedback is not None and (judged := self.lookup.rows.get(delta.subject)) is not None:
             self.columns.judge(judged, delta.feedback)
+        if delta.conflict is not None:
+            self.conflicts.put(delta.conflict)
 
     def set_vectors(self, row: int, vectors: NDArray[np.float32]) -> None:
         """Give a row the vectors of its memory."""
@@ -296,11 +310,12 @@ class Resident:
             "has_vectors": np.array(sorted(self._has_vectors), dtype=np.int32),
             "last_episode": last,
         }
-        parts: dict[str, Columns | KeywordIndex | Lookup | Records] = {
+        parts: dict[str, Columns | KeywordIndex | Lookup | Records | Conflicts] = {
             "columns": self.columns,
             "keywords": self.keywords,
             "lookup": self.lookup,
             "records": self.records,
+            "conflicts": self.conflicts,
         }
         for prefix, part in parts.items():
             arrays.update({f"{prefix}.{name}": array for name, array in part.dump().items()})
@@ -315,6 +330,7 @@ class Resident:
         self.columns = Columns.restore(part("columns"))
         self.keywords = KeywordIndex.restore(part("keywords"))
         self.records.restore(part("records"))
+        self.conflicts.restore(part("conflicts"))
         self._has_vectors = set(arrays["has_vectors"].tolist())
         self._last_episode = {int(session): int(row) for session, row in arrays["last_episode"]}
         self.lookup = Lookup.restore(part("lookup"), _created_in(self.columns))

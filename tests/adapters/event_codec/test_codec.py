@@ -51,7 +51,7 @@ def any_of(kind: type[Any], **fields: st.SearchStrategy[Any]) -> st.SearchStrate
 
 
 bodies = st.one_of(
-    any_of(Fact, **dict.fromkeys(Fact.__slots__, text)),
+    any_of(Fact, **(dict.fromkeys(Fact.__slots__, text) | {"negated": st.booleans()})),
     any_of(Preference, statement=text, topic=text, value=text, polarity=numbers, subject=text),
     any_of(Entity, display_name=text, type=text, aliases=texts, summary=text, discovered=st.booleans()),
     any_of(
@@ -79,6 +79,8 @@ sources = any_of(
     agent=text,
     speaker=text,
     time=some_time,
+    start=st.integers(0, 2**20),
+    end=st.integers(0, 2**20),
 )
 memories = any_of(
     Memory,

@@ -8,29 +8,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from memsidecar.adapters.kuzu_graph import KuzuGraph
-from memsidecar.domain.memory import Kind, State
 from memsidecar.ports.graph import GraphChange
-from tests.contracts.graph_samples import ALICE, NaiveGraph, memory, purge, put
+from tests.contracts.graph_samples import ALICE, Chance
 from tests.contracts.test_graph_store import same
+from tests.doubles.naive_graph import NaiveGraph
 
 _IDS = [f"m{number:02}" for number in range(25)]
-_ENTITIES = _IDS[2::5]
 
 
 def batch(position: int) -> list[GraphChange]:
-    """New and known memories, other edges, purges; always the same for a position."""
+    """New and known memories, other edges, conflicts, purges; always the same for a position."""
     chance = random.Random(position)
-    changes = []
-    for _ in range(chance.randint(2, 6)):
-        number = chance.randrange(len(_IDS))
-        if chance.random() < 0.2:
-            changes.append(purge(position, _IDS[number]))
-            continue
-        mentions = chance.sample(_ENTITIES, chance.randint(0, 3))
-        state = State(chance.randint(1, 5))
-        kind = Kind(number % 5 + 1)
-        changes.append(put(position, memory(_IDS[number], kind, mentions, version=position, state=state)))
-    return changes
+    changes = Chance(chance, _IDS)
+    return [changes.change(position, ALICE) for _ in range(chance.randint(2, 6))]
 
 
 async def tell(graph: KuzuGraph, positions: Iterable[int]) -> None:

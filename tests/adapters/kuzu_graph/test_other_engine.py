@@ -17,6 +17,8 @@ async def test_every_suite_passes_on_ladybug() -> None:
         return
     suites = [
         "tests/contracts/test_graph_store.py",
+        "tests/contracts/test_graph_ties.py",
+        "tests/contracts/test_graph_histories.py",
         "tests/adapters/kuzu_graph/test_files.py",
         "tests/adapters/kuzu_graph/test_crash.py",
         "tests/adapters/kuzu_graph/test_opening.py",

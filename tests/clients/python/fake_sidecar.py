@@ -20,10 +20,20 @@ import grpc
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
-from memsidecar_client.v1 import info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2
+from memsidecar_client.v1 import (
+    info_service_pb2,
+    job_service_pb2,
+    knowledge_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+)
 from memsidecar_client.v1.generation_service_pb2 import RecallDuringResponse
 from memsidecar_client.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from memsidecar_client.v1.info_service_pb2_grpc import add_InfoServiceServicer_to_server
+from memsidecar_client.v1.job_service_pb2 import WatchJobResponse
+from memsidecar_client.v1.job_service_pb2_grpc import add_JobServiceServicer_to_server
+from memsidecar_client.v1.knowledge_service_pb2_grpc import add_KnowledgeServiceServicer_to_server
 from memsidecar_client.v1.memory_service_pb2_grpc import add_MemoryServiceServicer_to_server
 from memsidecar_client.v1.recall_service_pb2_grpc import add_RecallServiceServicer_to_server
 from memsidecar_client.v1.session_service_pb2_grpc import add_SessionServiceServicer_to_server
@@ -70,6 +80,8 @@ class FakeSidecar:
         self.late_recall_events: list[recall_service_pb2.RecallResponse] = []
         # What the calls of WatchMemories tell, one after the other; then each goes on in silence.
         self.watches: deque[list[WatchMemoriesResponse | Failure]] = deque()
+        # What the calls of WatchJob tell, one after the other, each to its end.
+        self.job_watches: deque[list[WatchJobResponse | Failure]] = deque()
         # Calls wait here when a test has cleared it: before a unary answer, before the late events of a recall.
         self.go_on = threading.Event()
         self.go_on.set()
@@ -81,6 +93,8 @@ class FakeSidecar:
         self._server = grpc.server(ThreadPoolExecutor(8))
         servicer: Any = self
         add_MemoryServiceServicer_to_server(servicer, self._server)
+        add_KnowledgeServiceServicer_to_server(servicer, self._server)
+        add_JobServiceServicer_to_server(servicer, self._server)
         add_RecallServiceServicer_to_server(servicer, self._server)
         add_SessionServiceServicer_to_server(servicer, self._server)
         add_InfoServiceServicer_to_server(servicer, self._server)
@@ -159,6 +173,15 @@ class FakeSidecar:
             context.abort(told.code, told.message)
         over.wait(10)
 
+    def WatchJob(self, request: Any, context: Any) -> Iterator[WatchJobResponse]:  # noqa: N802
+        self.enter("WatchJob", request, context)
+        for told in self.job_watches.popleft():
+            if not isinstance(told, Failure):
+                yield told
+                continue
+            context.set_trailing_metadata(told.trailing)
+            context.abort(told.code, told.message)
+
     def StreamRemember(self, request_iterator: Any, context: Any) -> Any:  # noqa: N802
         received: list[Any] = []
         self.enter("StreamRemember", received, context)
@@ -187,7 +210,14 @@ def _answering(method: MethodDescriptor) -> Callable[[FakeSidecar, Any, Any], Me
     return answer
 
 
-for _file in (info_service_pb2, memory_service_pb2, recall_service_pb2, session_service_pb2):
+for _file in (
+    info_service_pb2,
+    job_service_pb2,
+    knowledge_service_pb2,
+    memory_service_pb2,
+    recall_service_pb2,
+    session_service_pb2,
+):
     for _service in _file.DESCRIPTOR.services_by_name.values():
         for _method in _service.methods:
             if not _method.client_streaming and not _method.server_streaming:

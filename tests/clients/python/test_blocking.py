@@ -13,12 +13,16 @@ import grpc
 import pytest
 from memsidecar_client import (
     AsyncGeneration,
+    AsyncJobWatch,
+    AsyncMemoryWatch,
     AsyncMemsidecar,
     AsyncRecallStream,
     AsyncRememberStream,
     AsyncSession,
     Generation,
     HitFound,
+    JobWatch,
+    MemoryWatch,
     Memsidecar,
     NotFound,
     RecallDone,
@@ -44,6 +48,8 @@ def public(face: type) -> dict[str, object]:
         (AsyncRecallStream, RecallStream, set()),
         (AsyncRememberStream, RememberStream, {"result"}),  # set by __init__ there, a property here
         (AsyncGeneration, Generation, set()),
+        (AsyncMemoryWatch, MemoryWatch, set()),
+        (AsyncJobWatch, JobWatch, set()),
     ],
 )
 def test_both_surfaces_are_one(asynchronous: type, blocking: type, attributes: set[str]) -> None:

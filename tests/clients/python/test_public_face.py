@@ -13,7 +13,9 @@ import pytest
 from memsidecar_client import _channel
 from memsidecar_client._enums import OpenEnum
 from memsidecar_client.v1 import (
+    conflict_pb2,
     generation_service_pb2,
+    job_service_pb2,
     memory_pb2,
     memory_service_pb2,
     recall_service_pb2,
@@ -37,6 +39,10 @@ WriteWait Written default_target
 AsyncGeneration Backoff Draining Generation GenerationEvent GenerationOutcome GenerationSummary GenerationTerms
 Recalled Resumed Retracted RetractionReason TextSource Trigger Watermark
 AsyncMemoryWatch MemoryChanged MemoryWatch WatchBehind WatchEvent WatchHeartbeat WatchInterrupted
+ConflictChanged ConflictDetails ConflictEvidence ConflictPolicy ConflictResolution ConflictRule ConflictState
+MemoryConflict MergedEntities Neighbor PartedEntities Settled SlotValue HitStanding
+AsyncJobWatch Job JobKind JobState JobWatch
+Conversation ConversationTurn Declined EndedSession WriteStages
 """
 
 
@@ -67,6 +73,12 @@ ENUMS: dict[str, Any] = {
     "TextSource": generation_service_pb2.TextSource,
     "RetractionReason": generation_service_pb2.RetractionReason,
     "GenerationOutcome": generation_service_pb2.GenerationOutcome,
+    "ConflictPolicy": conflict_pb2.ConflictPolicy,
+    "ConflictResolution": conflict_pb2.ConflictResolution,
+    "ConflictRule": conflict_pb2.ConflictRule,
+    "ConflictState": conflict_pb2.ConflictState,
+    "JobKind": job_service_pb2.JobKind,
+    "JobState": job_service_pb2.JobState,
     "Role": session_service_pb2.MessageRole,
 }
 
@@ -89,7 +101,7 @@ def test_every_retried_method_reads_or_carries_a_request_id() -> None:
     }
     for entry in retried:
         method = methods.pop(f"{entry['service']}.{entry['method']}")
-        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet", "BuildContext", "Watch"))
+        reads = method.name.startswith(("Get", "List", "Recall", "BatchGet", "BuildContext", "Watch", "Cancel"))
         assert reads or "request_id" in method.input_type.fields_by_name, method.name
     assert list(methods) == ["memsidecar.v1.MemoryService.StreamRemember"]
 

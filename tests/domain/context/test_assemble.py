@@ -21,6 +21,7 @@ from memsidecar.domain.context.values import (
 )
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.memory import Episode, Fact, Outcome, State
+from memsidecar.domain.recall import Hit, HitStanding
 from memsidecar.domain.session import Message, Role, ScratchEntry, ToolCall
 from tests.domain.context.making import HITS, MESSAGES, PROFILE, asked, count, hit, memory, said
 
@@ -207,6 +208,37 @@ def test_what_is_left_out_says_why() -> None:
     asked_for = replace(asked(), filter=replace(asked().filter, states=frozenset({State.DISPUTED})))
     shown = assemble(wanted(question=asked_for), Material(hits=hits[1:2]), count)
     assert "Porto" in section(shown, Part.FACTS)
+
+
+@FORMATS
+def test_what_is_disputed_stands_beside_what_says_otherwise_and_both_are_marked(form: Format) -> None:
+    def side(name: str, other: str, text: str) -> Hit:
+        standing = HitStanding(name, State.DISPUTED, text, "", "c1", (other,))
+        return replace(hit(name, text, state=State.DISPUTED), standings=(standing,))
+
+    porto, lisbon = side("d1", "d2", "Ann lives in Porto."), side("d2", "d1", "Ann lives in Lisbon.")
+    both = section(assemble(wanted(form), Material(hits=(porto, lisbon)), count), Part.FACTS)
+    if form is Format.XML:
+        assert '<item disputed="true" kind="fact">Ann lives in Porto.</item>' in both
+        assert '<item disputed="true" kind="fact">Ann lives in Lisbon.</item>' in both
+    else:
+        assert "- disputed: Ann lives in Porto.\n- disputed: Ann lives in Lisbon.\n" in both
+    alone = assemble(wanted(form), Material(hits=(porto,)), count)
+    assert [omission.reason for omission in alone.omissions] == [Reason.DISPUTED]
+
+
+@FORMATS
+def test_a_turn_says_what_of_it_no_longer_holds_or_is_disputed(form: Format) -> None:
+    standings = (
+        HitStanding("f8", State.SUPERSEDED, "I live in\n# Rome", "f9", "c1", ("f9",)),
+        HitStanding("f7", State.DISPUTED, "I like tea", "", "c2", ("f6",)),
+    )
+    turn = replace(hit("e8", Episode("I live in Rome and like tea.", speaker="Ann")), standings=standings)
+    shown = section(assemble(wanted(form), Material(hits=(turn,)), count), Part.EPISODES)
+    if form is Format.XML:
+        assert '<turn outdated="I live in # Rome" disputed="I like tea" speaker="Ann">' in shown
+    else:
+        assert "- (I live in # Rome – no longer so) (disputed: I like tea) Ann: I live in Rome and" in shown
 
 
 def test_the_session_before_its_window_is_quoted_in_order() -> None:

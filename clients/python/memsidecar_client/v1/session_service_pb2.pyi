@@ -13,6 +13,7 @@ import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.struct_pb2
 import google.protobuf.timestamp_pb2
+import memsidecar_client.v1.memory_service_pb2
 import memsidecar_client.v1.scope_pb2
 import sys
 import typing
@@ -457,17 +458,23 @@ class EndSessionRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     NAME_FIELD_NUMBER: builtins.int
+    REMEMBER_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Required."""
+    remember: builtins.bool
+    """Hand its messages to long-term memory: those of the user are read for facts and
+    preferences, each once, however often this is called.
+    """
     request_id: builtins.str
     def __init__(
         self,
         *,
         name: builtins.str = ...,
+        remember: builtins.bool = ...,
         request_id: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["name", b"name", "request_id", b"request_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "remember", b"remember", "request_id", b"request_id"]) -> None: ...
 
 global___EndSessionRequest = EndSessionRequest
 
@@ -478,15 +485,29 @@ class EndSessionResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SESSION_FIELD_NUMBER: builtins.int
+    OUTCOMES_FIELD_NUMBER: builtins.int
+    STAGES_FIELD_NUMBER: builtins.int
+    REVISION_FIELD_NUMBER: builtins.int
     @property
     def session(self) -> global___Session: ...
+    @property
+    def outcomes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[memsidecar_client.v1.memory_service_pb2.RememberOutcome]:
+        """What was remembered; at most 256 outcomes."""
+
+    @property
+    def stages(self) -> memsidecar_client.v1.memory_service_pb2.WriteStages: ...
+    @property
+    def revision(self) -> memsidecar_client.v1.scope_pb2.Revision: ...
     def __init__(
         self,
         *,
         session: global___Session | None = ...,
+        outcomes: collections.abc.Iterable[memsidecar_client.v1.memory_service_pb2.RememberOutcome] | None = ...,
+        stages: memsidecar_client.v1.memory_service_pb2.WriteStages | None = ...,
+        revision: memsidecar_client.v1.scope_pb2.Revision | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["session", b"session"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["session", b"session"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["revision", b"revision", "session", b"session", "stages", b"stages"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["outcomes", b"outcomes", "revision", b"revision", "session", b"session", "stages", b"stages"]) -> None: ...
 
 global___EndSessionResponse = EndSessionResponse
 

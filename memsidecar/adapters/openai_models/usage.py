@@ -1,0 +1,26 @@
+"""What a model has cost so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Usage:
+    """Counts since the start; all only grow."""
+
+    calls: int = 0
+    """Requests that were sent, retries and repairs among them."""
+    retries: int = 0
+    """Of those, sent again because the one before failed."""
+    repairs: int = 0
+    """Of those, sent to have an answer corrected or ended."""
+    prompt_tokens: int = 0
+    """As the server counts them; 0 from one that does not."""
+    completion_tokens: int = 0
+    turns: int = 0
+    """Turns that were read."""
+    claims: int = 0
+    """Claims that were kept."""
+    rejected: int = 0
+    """What was thrown away, turns that could not be read among it."""

@@ -1,0 +1,47 @@
+"""What is wrong with a configuration whose values are all right."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from memsidecar.config import Config
+from memsidecar.domain.conflicts.rule_choice import read_rules
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.profile_choice import read_choice
+
+# A Unix socket's address holds 108 bytes, the closing NUL among them.
+MAX_SOCKET_PATH_BYTES: Final = 107
+
+
+def contradictions(config: Config) -> Iterator[tuple[str, str]]:
+    """(key, problem) for values that are fine alone and not together."""
+    if (length := len(os.fsencode(config.socket_path))) > MAX_SOCKET_PATH_BYTES:
+        yield (
+            "listen.socket",
+            f"{config.socket_path} has {length} bytes, and a Unix socket's path at most {MAX_SOCKET_PATH_BYTES}; set "
+            "listen.socket to a shorter path, such as /run/memsidecar/memsidecar.sock",
+        )
+    if "~" in config.data_dir.parts:
+        yield "data_dir", "this user has no home directory for ~ to stand for; set data_dir to an absolute path"
+    if config.listen.tcp_port and config.listen.tcp_port == config.health.port:
+        yield "listen.tcp_port", f"{config.listen.tcp_port} is the health port, too; choose another"
+    if config.embedding.provider == "openai" and not config.embedding.model:
+        yield "embedding.model", "embedding.provider is openai, which needs a model such as text-embedding-3-small"
+    if config.embedding.provider == "client" and not config.embedding.dimensions:
+        yield "embedding.dimensions", "embedding.provider is client, which needs the size of the vectors"
+    if config.reranker.provider != "none" and not config.reranker.model:
+        yield "reranker.model", f"reranker.provider is {config.reranker.provider}, which needs a model"
+    if config.extraction.mode == "llm" and not config.extraction.model:
+        yield "extraction.model", "extraction.mode is llm, which needs a model"
+    if not config.namespace:
+        yield "namespace", "must not be empty"
+    try:
+        read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
+    except InvalidField as error:
+        yield error.violations[0]
+    try:
+        read_rules(config.conflicts.policy, config.conflicts.policies, config.conflicts.single, config.conflicts.multi)
+    except InvalidField as error:
+        yield error.violations[0]

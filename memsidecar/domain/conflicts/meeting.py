@@ -1,0 +1,119 @@
+"""Which memories of a slot a new one meets in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memsidecar.domain.conflict import Policy, Source
+from memsidecar.domain.conflicts.chain import (
+    end_of,
+    holds_at,
+    never_true,
+    order_of,
+    said_again_after,
+    said_of,
+    start_of,
+)
+from memsidecar.domain.conflicts.peers import Neighbourhood, Peer, alive, reaches
+from memsidecar.domain.conflicts.policies import source_of
+from memsidecar.domain.memory import Memory, State
+
+
+def over_since_some_time(memory: Memory) -> bool:
+    """Whether it is known to have ended, and not when it began: it says nothing about what else was true."""
+    return memory.valid_from is None and memory.valid_to is not None and memory.valid_to <= said_of(memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """The peers whose time a memory shares: those that hold when it begins, and those that begin while it holds."""
+
+    earlier: tuple[Peer, ...]
+    later: tuple[Peer, ...]
+    contested: tuple[Peer, ...]
+    """Those of both that a reader sees as true."""
+    cut: tuple[Peer, ...]
+    """Those of these that it would end, or make a gap in."""
+    again: tuple[tuple[int, Peer], ...] = ()
+    """Those that hold when it begins, and again from some time on: when."""
+    late: bool = False
+    """What is known is newer: it begins later, or was said again later than the memory was said."""
+    resumed: int | None = None
+    """When all later ones have ended, if the memory was said after that: from then on it holds again."""
+    weaker: tuple[Peer, ...] = ()
+    """Later ones that the policy takes for less than the memory."""
+
+    @property
+    def end(self) -> int | None:
+        """When the first of the later ones takes its place."""
+        starts = (start_of(peer.memory) for peer in self.later)
+        return min((*starts, *(time for time, _ in self.again)), default=None)
+
+
+def meet(memory: Memory, slot: Neighbourhood, now: int, said: int) -> Met:
+    start, end = start_of(memory), memory.valid_to
+    agent = memory.scope.agent
+    earlier: list[Peer] = []
+    later: list[Peer] = []
+    again: list[tuple[int, Peer]] = []
+    newer: list[Peer] = []
+    for peer in sorted(slot.against, key=lambda p: order_of(p.memory)):
+        if never_true(peer.memory):
+            continue
+        if start_of(peer.memory) > start:
+            if (end is None or start_of(peer.memory) < end) and reaches(peer.stance.agent, agent):
+                later.append(peer)
+        elif holds_at(peer.memory, start) and reaches(agent, peer.stance.agent):
+            time = said_again_after(peer.memory, max(start, said)) if peer.stance.agent == agent else None
+            if time is not None and (end is None or time < end):
+                again.append((time, peer))
+                newer.append(peer)
+            elif end is not None and _holds_after(peer.memory, end):
+                again.append((end, peer))
+            else:
+                earlier.append(peer)
+    met = [*earlier, *(p for _, p in again), *later]
+    contested = tuple(p for p in met if alive(p.memory, now))
+    cut = tuple(p for p in contested if p not in later and p not in newer)
+    resumed = None if newer or not later else _resumed(memory, later, slot.alike, said)
+    late = bool(newer) or (bool(later) and resumed is None)
+    return Met(tuple(earlier), tuple(later), contested, cut, tuple(again), late, resumed)
+
+
+def _holds_after(memory: Memory, time: int) -> bool:
+    end = end_of(memory)
+    return end is None or end > time
+
+
+def _resumed(memory: Memory, later: Sequence[Peer], alike: Sequence[Memory], said: int) -> int | None:
+    ends = [end_of(peer.memory) for peer in later]
+    last = max((end for end in ends if end is not None), default=None)
+    if None in ends or last is None or last > said or memory.state is State.SUPERSEDED:
+        return None
+    if any(_holds_after(other, last) and not never_true(other) for other in alike):
+        return None
+    return last if _holds_after(memory, last) else None
+
+
+def holding_between(against: Sequence[Peer], start: int, end: int, known: Sequence[Peer]) -> list[Peer]:
+    """Those that hold at some time from `start` to `end`, apart from those known."""
+    return [
+        peer
+        for peer in against
+        if peer not in known
+        and not never_true(peer.memory)
+        and start_of(peer.memory) < end
+        and _holds_after(peer.memory, start)
+    ]
+
+
+def outranked(met: Met, memory: Memory, policy: Policy, said_by: Source) -> Met:
+    """Later ones that are less sure, or from a worse source, do not end what is more."""
+    if policy is Policy.MOST_CONFIDENT:
+        weaker = [p for p in met.later if p.memory.confidence < memory.confidence]
+    elif policy is Policy.SOURCE_PRIORITY:
+        weaker = [p for p in met.later if source_of(p.memory) < said_by]
+    else:
+        return met
+    return replace(met, later=tuple(p for p in met.later if p not in weaker), weaker=tuple(weaker))

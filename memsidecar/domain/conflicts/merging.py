@@ -1,0 +1,86 @@
+"""Which memory of a slot a draft says again, and in which time that one holds then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from memsidecar.domain.conflicts.chain import (
+    end_of,
+    holds_at,
+    never_true,
+    order_of,
+    said_again_after,
+    said_of,
+    start_of,
+)
+from memsidecar.domain.conflicts.peers import Neighbourhood, Peer
+from memsidecar.domain.memory import Memory, State, text_of
+from memsidecar.domain.text import normalise
+
+
+def said_again(new: Memory, slot: Neighbourhood) -> Memory | None:
+    """The memory that says what a new one says, of a time that joins on to its own: nothing that contradicts it lies
+    between. None when there is none, or when merging would lose words of it."""
+    homes = [m for m in slot.alike if _keeps_text(m, new) and _joins(m, new, slot.against)]
+    return min(homes, key=lambda m: (not holds_at(m, start_of(new)), order_of(m)), default=None)
+
+
+def lost_again(new: Memory, slot: Neighbourhood) -> Memory | None:
+    """The memory of the same content that has lost before, as a new one has lost now."""
+    same = (m for m in slot.alike if m.digest == new.digest and never_true(m))
+    return next(same, None) if never_true(new) else None
+
+
+def joined(known: Memory, new: Memory) -> Memory:
+    """The known one with the time of both: from the earlier start to the later end, if it is not history."""
+    if never_true(known):
+        return known
+    start = known.valid_from
+    if (known.valid_from is None) != (new.valid_from is None):
+        first = min(start_of(known), start_of(new))
+        start = first if known.valid_from is not None or first < start_of(known) else None
+    elif known.valid_from is not None:
+        start = min(known.valid_from, start_of(new))
+    return replace(known, valid_from=start, valid_to=_joined_end(known, new))
+
+
+def _joined_end(known: Memory, new: Memory) -> int | None:
+    if known.state is State.SUPERSEDED:
+        return known.valid_to
+    if known.valid_to is None:
+        # An end that is learned of what was open ends it, unless it is that of an earlier time.
+        return new.valid_to if new.valid_to is not None and new.valid_to > start_of(known) else None
+    return None if new.valid_to is None else max(known.valid_to, new.valid_to)
+
+
+def _keeps_text(known: Memory, new: Memory) -> bool:
+    """Whether nothing that was written is lost: the words are the same, or what they were read from is kept."""
+    if any(source.derived_from for source in new.provenance):
+        return True
+    return normalise(text_of(new.body)) in normalise(text_of(known.body))
+
+
+def _joins(known: Memory, new: Memory, against: Iterable[Peer]) -> bool:
+    if never_true(known):
+        return False
+    start, first, last = start_of(new), start_of(known), end_of(known)
+    if holds_at(known, start):
+        return True
+    if known.state is State.SUPERSEDED and start > first:
+        return False
+    touching = new.valid_to is None or new.valid_to >= first if start < first else last is not None and start <= last
+    if not touching and known.digest != new.digest:
+        return False
+    others = [p.memory for p in against if not never_true(p.memory)]
+    if start < first:
+        return not any(_stands_between(other, start, first, said_of(new)) for other in others)
+    return last is not None and not any(last <= start_of(other) <= start for other in others)
+
+
+def _stands_between(other: Memory, start: int, first: int, said: int) -> bool:
+    """Whether it began, or was said again later than `said`, after `start` and until `first`."""
+    if start < start_of(other) <= first:
+        return True
+    again = said_again_after(other, max(start, said)) if holds_at(other, start) else None
+    return again is not None and again <= first

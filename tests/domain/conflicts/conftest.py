@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.domain.conflicts.knowledge import Knowledge
+
+
+@pytest.fixture
+def known() -> Knowledge:
+    return Knowledge()
