@@ -1,0 +1,122 @@
+"""The pod of the StatefulSet example, run: an agent and its memory in two containers, and what happens to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.containers.plain_pod import plain_pod
+from tests.containers.podman import IMAGE, PYTHON, ROOT, SCRIPT, Container, containers, podman, until
+from tests.deploy.rendering import kustomized, workload
+
+NAME = "memsidecar-pod-test"
+GROUP = 65532
+# What the volumes of the real pod are: a disk's, and two of memory. fsGroup makes them the group's.
+VOLUMES = {
+    "data": (f"o=gid={GROUP}",),
+    "socket": ("type=tmpfs", "device=tmpfs", f"o=size=1m,mode=2770,gid={GROUP}"),
+    "tmp": ("type=tmpfs", "device=tmpfs", f"o=size=64m,mode=2770,gid={GROUP}"),
+}
+
+
+class Pod:
+    """The rendered pod. Its volumes outlive it, as a claim does."""
+
+    def __init__(self, manifest: Path) -> None:
+        self._manifest = manifest
+        stateful_set = workload(kustomized("examples/statefulset"))
+        self.spec = stateful_set["spec"]["template"]["spec"]
+        rendered = plain_pod(stateful_set, IMAGE, Path(__file__).parent / "agent", ROOT / "clients" / "python", NAME)
+        manifest.write_text(yaml.safe_dump(rendered))
+        self.memory = Container(f"{NAME}-memsidecar")
+        self.agent = Container(f"{NAME}-agent")
+
+    def create(self) -> None:
+        containers("play", self._manifest)
+        self.memory.wait_until_serving()
+
+    def delete(self) -> float:
+        """As Kubernetes does: SIGTERM to all, and SIGKILL when the grace is over. The seconds that it took."""
+        began = time.monotonic()
+        podman("pod", "stop", f"--time={self.spec['terminationGracePeriodSeconds']}", NAME)
+        took = time.monotonic() - began
+        codes = {container.state["ExitCode"] for container in (self.memory, self.agent)}
+        podman("pod", "rm", NAME)
+        assert codes == {0}
+        return took
+
+    def ask(self, *words: str) -> list[str]:
+        return self.agent.run(PYTHON, "/agent/agent.py", *words).stdout.splitlines()
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[Pod]:
+    _remove()
+    for name, options in VOLUMES.items():
+        podman("volume", "create", *[f"--opt={option}" for option in options], f"{NAME}-{name}")
+    created = Pod(tmp_path / "pod.yaml")
+    created.create()
+    yield created
+    _remove()
+
+
+def _remove() -> None:
+    podman("pod", "rm", "--force", "--time=0", NAME, check=False)
+    for name in VOLUMES:
+        podman("volume", "rm", "--force", f"{NAME}-{name}", check=False)
+
+
+def test_the_agent_remembers_and_recalls_over_the_socket(pod: Pod) -> None:
+    until(lambda: "ready" in pod.agent.log(), pod.agent.log)
+    assert len(pod.ask("remember", "Ann lives in Lisbon.")) >= 1
+    assert any("Lisbon" in line for line in pod.ask("recall", "Where does Ann live?"))
+
+
+def test_a_killed_sidecar_comes_back_with_everything(pod: Pod) -> None:
+    pod.ask("remember", "Ann lives in Lisbon.")
+    before, killed = pod.ask("recall", "Where does Ann live?"), pod.memory.state["Pid"]
+    os.kill(killed, signal.SIGKILL)  # as the kernel does when memory is short
+    until(lambda: pod.memory.state["Pid"] not in (0, killed), pod.memory.log)
+    # The agent's client waits for the new one, and nobody has restarted the agent.
+    assert pod.ask("recall", "Where does Ann live?") == before
+    assert before
+
+
+def test_a_new_pod_on_the_same_volume_remembers(pod: Pod) -> None:
+    pod.ask("remember", "Ann lives in Lisbon.")
+    before = pod.ask("recall", "Where does Ann live?")
+    pod.delete()
+    pod.create()
+    assert pod.ask("recall", "Where does Ann live?") == before
+    assert before
+
+
+def test_a_pod_without_calls_ends_at_once(pod: Pod) -> None:
+    until(lambda: "ready" in pod.agent.log(), pod.agent.log)
+    assert pod.delete() < 10
+
+
+def test_a_call_in_progress_is_finished_when_the_sidecar_is_told_to_end(pod: Pod) -> None:
+    command = [SCRIPT, "podman", "exec", "--interactive", pod.agent.name, PYTHON, "/agent/agent.py", "dictate"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as dictating:
+        assert dictating.stdin is not None
+        assert dictating.stdout is not None
+        dictating.stdin.write("said before the signal\n")
+        dictating.stdin.flush()
+        assert dictating.stdout.readline() == "sent\n"
+        # podman restarts no container that podman has sent a signal, so this is sent by the kernel alone.
+        before = pod.memory.state["Pid"]
+        os.kill(before, signal.SIGTERM)
+        until(lambda: pod.memory.run("memsidecar", "probe", check=False).stdout == "NOT_SERVING\n", pod.memory.log)
+        out, _ = dictating.communicate("said after the signal\n", timeout=20)
+    assert out.splitlines() == ["sent", "2"]
+    until(lambda: pod.memory.state["Pid"] not in (0, before), pod.memory.log)
+    pod.memory.wait_until_serving()
+    assert any("after the signal" in line for line in pod.ask("recall", "What was said after the signal?"))
