@@ -1,16 +1,17 @@
 """A StatefulSet's pod as podman can play it.
 
 podman (4.3, Debian's) knows neither native sidecars nor fsGroup, grpc probes or volume claim templates. So the sidecar
-becomes a plain container, its data and socket become volumes of podman that belong to the group, both containers run in
-that group, and what podman does not know is left out. What is left of each container (arguments, environment, security
-context, mounts, limits) is what was rendered.
+becomes a plain container, its volumes become folders made as the kubelet makes them for an fsGroup, both containers run
+in that group, and what podman does not know is left out. What is left of each container (arguments, environment,
+security context, mounts, limits) is what was rendered.
 """
 
 from __future__ import annotations
 
 import copy
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tests.containers.podman import PYTHON
 from tests.deploy.rendering import Object, sidecar
@@ -19,10 +20,17 @@ UNKNOWN = ("restartPolicy", "startupProbe", "readinessProbe", "livenessProbe", "
 SECRETS = "memsidecar-secrets"
 
 
-def plain_pod(stateful_set: Object, image: str, agent: Path, client: Path, name: str) -> Object:
-    """The pod called `name`, with the program at `agent` and the Python client at `client` as its agent.
+def group_folder(path: Path, group: int) -> Path:
+    """What a new volume is to a pod with that fsGroup."""
+    path.mkdir()
+    os.chown(path, -1, group)
+    path.chmod(0o2770)
+    return path
 
-    Its volumes are called `name`-data and `name`-socket, and must exist.
+
+def plain_pod(name: str, stateful_set: Object, image: str, folders: Mapping[str, Path]) -> Object:
+    """The pod called `name`. `folders` are what its volumes are, by their names, and `agent` with the program that is
+    the agent, and `client` with the Python client.
     """
     template = copy.deepcopy(stateful_set["spec"]["template"])
     spec = template["spec"]
@@ -44,13 +52,7 @@ def plain_pod(stateful_set: Object, image: str, agent: Path, client: Path, name:
         container["imagePullPolicy"] = "Never"
         container["securityContext"]["runAsGroup"] = group
         container["volumeMounts"] = [each for each in container["volumeMounts"] if each["name"] != SECRETS]
-    volumes: list[dict[str, Any]] = [
-        {"name": f"memsidecar-{part}", "persistentVolumeClaim": {"claimName": f"{name}-{part}"}}
-        for part in ("data", "socket", "tmp")
-    ]
-    volumes += [
-        {"name": part, "hostPath": {"path": str(path)}} for part, path in (("agent", agent), ("client", client))
-    ]
+    volumes = [{"name": each, "hostPath": {"path": str(folder)}} for each, folder in folders.items()]
     return {
         "apiVersion": "v1",
         "kind": "Pod",

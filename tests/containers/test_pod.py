@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,29 +13,29 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.containers.plain_pod import plain_pod
+from tests.containers.plain_pod import group_folder, plain_pod
 from tests.containers.podman import IMAGE, PYTHON, ROOT, SCRIPT, Container, containers, podman, until
 from tests.deploy.rendering import kustomized, workload
 
 NAME = "memsidecar-pod-test"
-GROUP = 65532
-# What the volumes of the real pod are: a disk's, and two of memory. fsGroup makes them the group's.
-VOLUMES = {
-    "data": (f"o=gid={GROUP}",),
-    "socket": ("type=tmpfs", "device=tmpfs", f"o=size=1m,mode=2770,gid={GROUP}"),
-    "tmp": ("type=tmpfs", "device=tmpfs", f"o=size=64m,mode=2770,gid={GROUP}"),
-}
 
 
 class Pod:
     """The rendered pod. Its volumes outlive it, as a claim does."""
 
-    def __init__(self, manifest: Path) -> None:
-        self._manifest = manifest
+    def __init__(self, disk: Path, memory: Path) -> None:
+        self._manifest = disk / "pod.yaml"
         stateful_set = workload(kustomized("examples/statefulset"))
         self.spec = stateful_set["spec"]["template"]["spec"]
-        rendered = plain_pod(stateful_set, IMAGE, Path(__file__).parent / "agent", ROOT / "clients" / "python", NAME)
-        manifest.write_text(yaml.safe_dump(rendered))
+        group = self.spec["securityContext"]["fsGroup"]
+        folders = {
+            "memsidecar-data": group_folder(disk / "data", group),
+            "memsidecar-tmp": group_folder(disk / "tmp", group),
+            "memsidecar-socket": group_folder(memory / "socket", group),
+            "agent": Path(__file__).parent / "agent",
+            "client": ROOT / "clients" / "python",
+        }
+        self._manifest.write_text(yaml.safe_dump(plain_pod(NAME, stateful_set, IMAGE, folders)))
         self.memory = Container(f"{NAME}-memsidecar")
         self.agent = Container(f"{NAME}-agent")
 
@@ -58,19 +59,14 @@ class Pod:
 
 @pytest.fixture
 def pod(tmp_path: Path) -> Iterator[Pod]:
-    _remove()
-    for name, options in VOLUMES.items():
-        podman("volume", "create", *[f"--opt={option}" for option in options], f"{NAME}-{name}")
-    created = Pod(tmp_path / "pod.yaml")
-    created.create()
-    yield created
-    _remove()
-
-
-def _remove() -> None:
     podman("pod", "rm", "--force", "--time=0", NAME, check=False)
-    for name in VOLUMES:
-        podman("volume", "rm", "--force", f"{NAME}-{name}", check=False)
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="ms-") as memory:
+        created = Pod(tmp_path, Path(memory))
+        try:
+            created.create()
+            yield created
+        finally:
+            podman("pod", "rm", "--force", "--time=0", NAME, check=False)
 
 
 def test_the_agent_remembers_and_recalls_over_the_socket(pod: Pod) -> None:
