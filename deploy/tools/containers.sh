@@ -15,6 +15,10 @@ default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
 runtime = "runc"
 C
 export CONTAINERS_CONF=$conf
+[ "${1:-}" = setup ] || command -v podman >/dev/null || {
+  echo "podman is missing; on Debian, as root: deploy/tools/containers.sh setup" >&2
+  exit 1
+}
 base=docker.io/library/python:3.11-slim-bookworm
 case ${1:-} in
 setup)
@@ -38,6 +42,7 @@ build)
   tag=$2 context=$3
   shift 3
   # docker's format, because the other one has no HEALTHCHECK.
+  podman image exists "$base" || "$0" setup
   exec podman build --format docker --isolation=chroot --pull=never -t "$tag" \
     -v /etc/ssl/certs:/etc/ssl/certs:ro -v /etc/resolv.conf:/etc/resolv.conf:ro "$@" "$context"
   ;;

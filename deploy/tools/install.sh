@@ -8,7 +8,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 # Complete, and of this list: nothing to do.
 stamp=$folder/.installed
-cmp -s "$here/requirements.txt" "$stamp" && exit 0
+if cmp -s "$here/requirements.txt" "$stamp"; then
+  touch "$stamp"
+  exit 0
+fi
 rm -rf "$folder"
 "$python" -m venv "$folder"
 "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r "$here/requirements.txt"

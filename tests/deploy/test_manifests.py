@@ -17,6 +17,8 @@ from tests.deploy.rendering import DEPLOY, Object, containers, kustomized, pod_s
 
 # As many as have native sidecars by default and a schema.
 KUBERNETES = [f"1.{minor}" for minor in range(30, 38)]
+# Measured in the image with the default embedder; deploy/README.md has the table.
+IDLE_MEBIBYTES = 330
 
 
 def test_every_object_is_valid_and_has_no_unknown_field(objects: list[Object], tmp_path: Path) -> None:
@@ -102,6 +104,16 @@ def test_every_container_is_confined(objects: list[Object]) -> None:
             assert context["seccompProfile"] == {"type": "RuntimeDefault"}
             assert container["resources"]["requests"].keys() == {"cpu", "memory"}
             assert "memory" in container["resources"]["limits"]
+
+
+def test_the_memory_limit_is_above_all_that_the_settings_allow(objects: list[Object]) -> None:
+    config = Config()
+    ceilings = (
+        config.resident.max_mb + config.graph.buffer_pool_mb + config.embedding.cache_mb + config.redis.maxmemory_mb
+    )
+    resources = sidecar(workload(objects)["spec"]["template"]["spec"])["resources"]
+    request, limit = (int(resources[which]["memory"].removesuffix("Mi")) for which in ("requests", "limits"))
+    assert IDLE_MEBIBYTES < request < IDLE_MEBIBYTES + ceilings < limit
 
 
 def test_the_volumes_belong_to_the_group_of_both(objects: list[Object]) -> None:
