@@ -28,8 +28,10 @@ class Pod:
         stateful_set = workload(kustomized("examples/statefulset"))
         self.spec = stateful_set["spec"]["template"]["spec"]
         group = self.spec["securityContext"]["fsGroup"]
+        data = group_folder(disk / "data", group)
+        (data / "lost+found").mkdir(mode=0o700)  # as on a new disk
         folders = {
-            "memsidecar-data": group_folder(disk / "data", group),
+            "memsidecar-data": data,
             "memsidecar-tmp": group_folder(disk / "tmp", group),
             "memsidecar-socket": group_folder(memory / "socket", group),
             "agent": Path(__file__).parent / "agent",
@@ -100,7 +102,7 @@ def test_a_pod_without_calls_ends_at_once(pod: Pod) -> None:
 
 
 def test_a_call_in_progress_is_finished_when_the_sidecar_is_told_to_end(pod: Pod) -> None:
-    command = [SCRIPT, "podman", "exec", "--interactive", pod.agent.name, PYTHON, "/agent/agent.py", "dictate"]
+    command = [str(SCRIPT), "podman", "exec", "--interactive", pod.agent.name, PYTHON, "/agent/agent.py", "dictate"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as dictating:
         assert dictating.stdin is not None
         assert dictating.stdout is not None

@@ -57,13 +57,6 @@ def _objects(text: str) -> list[Object]:
     return [each for each in yaml.safe_load_all(text) if each]
 
 
-def of_kind(objects: Sequence[Object], kind: str) -> Object:
-    """The one that there is; the sidecar's workload is called `agent`."""
-    found = [each for each in objects if each["kind"] == kind]
-    (only,) = [each for each in found if each["metadata"]["name"] == "agent"] if len(found) > 1 else found
-    return only
-
-
 def workload(objects: Sequence[Object]) -> Object:
     """What makes the pods with a sidecar."""
     (found,) = [each for each in objects if _label(each) == "true"]
@@ -88,5 +81,6 @@ def containers(spec: Object) -> list[Object]:
 
 
 def sidecar(spec: Object) -> Object:
-    (found,) = [each for each in spec["initContainers"] if each["name"] == "memsidecar"]
-    return found
+    found: list[Object] = [each for each in spec["initContainers"] if each["name"] == "memsidecar"]
+    (only,) = found
+    return only

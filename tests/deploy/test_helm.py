@@ -170,6 +170,12 @@ def test_extra_variables_come_after_those_of_the_chart() -> None:
     assert names == ["MEMSIDECAR_LOG_FORMAT", "MEMSIDECAR_LOG_LEVEL"]
 
 
+def test_a_statefulset_may_forget_with_its_pods() -> None:
+    spec = workload(templated("persistence.enabled=false"))["spec"]
+    assert "volumeClaimTemplates" not in spec
+    assert {"name": "memsidecar-data", "emptyDir": {"sizeLimit": "2Gi"}} in spec["template"]["spec"]["volumes"]
+
+
 def test_an_agent_without_a_port_lets_nothing_in() -> None:
     rendered = templated("agent.port=0")
     (policy,) = [each for each in rendered if each["kind"] == "NetworkPolicy"]
