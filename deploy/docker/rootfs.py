@@ -22,8 +22,14 @@ from pathlib import Path
 # Parts of the standard library that nothing here imports; the test of the image imports everything that memsidecar has.
 UNUSED = ("test", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pydoc_data", "config-*", "dist-packages")
 UNUSED_LIBRARIES = ("_tkinter*", "*_test*")
-# What name resolution, time zones and TLS look for by name.
-FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/nsswitch.conf", "/usr/lib/locale/C.utf8", "/etc/mime.types")
+# What TLS, the loader, name resolution and text look for by name.
+FILES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/ld.so.cache",
+    "/etc/nsswitch.conf",
+    "/usr/lib/locale/C.utf8",
+    "/etc/mime.types",
+)
 DIRECTORIES = {
     "tmp": 0o1777,
     "usr/share/sbom": 0o755,

@@ -22,14 +22,14 @@ export CONTAINERS_CONF=$conf
 base=docker.io/library/python:3.11-slim-bookworm
 case ${1:-} in
 setup)
-  command -v podman >/dev/null && command -v runc >/dev/null || {
+  install() {
     apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends podman buildah runc fuse-overlayfs catatonit
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
   }
+  command -v podman >/dev/null && command -v runc >/dev/null || install podman buildah runc fuse-overlayfs catatonit
   podman image exists "$base" || podman pull -q "$base" 2>/dev/null || {
     # No registry: the same Debian with the same Python, from Debian itself.
-    command -v debootstrap >/dev/null ||
-      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap
+    command -v debootstrap >/dev/null || install debootstrap
     root=$(mktemp -d)
     debootstrap --variant=minbase --include=python3,python3-venv,python3-dev,python3-pip,gcc,g++,make,ca-certificates \
       bookworm "$root" >/dev/null
