@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 # Tests that wait more than they measure; those that time something have the machine for themselves.
-SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash deploy domain)
+SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash deploy domain server services)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
 export HNSWLIB_NO_NATIVE := 1
@@ -22,7 +22,7 @@ step = @printf '\n== %s\n' '$(1)'
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
 	bench-stream quality quality-ablation quality-conflicts quality-precision quality-stream quality-times extract-live soak crash \
-	generate generate-check proto-lint breaking skew constraints image image-test pod-test ci clean
+	generate generate-check proto-lint breaking skew go-test constraints image image-test pod-test ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -163,6 +163,10 @@ skew: prerequisites ## Run the client's tests on the oldest and the newest grpci
 	$(call step,client on the oldest and the newest protobuf)
 	@PYTHON=$(PYTHON) tests/clients/skew.sh
 
+go-test: $(SETUP) ## Vet, lint and test the Go client, with the race detector
+	$(call step,Go client)
+	@clients/go/check.sh $(PY)
+
 image: ## Build the container image (IMAGE=memsidecar:dev; needs podman)
 	$(call step,image $(IMAGE))
 	@deploy/tools/containers.sh build $(IMAGE) . -f deploy/docker/Dockerfile --build-arg REVISION=$$(git rev-parse HEAD)
@@ -180,7 +184,7 @@ constraints: $(SETUP) ## Write constraints.txt from what is installed
 	@mv constraints.new constraints.txt
 
 # In the order of how soon each fails; what CI runs.
-ci: format-check lint types layers generate-check proto-lint breaking skew test ## Everything that must pass before a merge
+ci: format-check lint types layers generate-check proto-lint breaking skew go-test test ## Everything that must pass before a merge
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Write the generated trees from the protos, with the pinned compiler of requirements.txt in a virtual environment of its own.
+# The Go stubs need Go 1.21 or newer and are left alone where there is none: whoever has no Go changes no Go code, and CI has it.
 #   generate.sh          regenerate
 #   generate.sh --check  fail when the committed stubs differ from what the protos give
 set -euo pipefail
@@ -42,8 +43,23 @@ for package in server/memsidecar/v1 server/memsidecar/ledger server/memsidecar/l
   echo "$header" >"$out/$package/__init__.py"
 done
 
+# Into clients/go, with the plugins that its go.mod pins. Installed once a version: `go tool` would be slower each time.
+export GOTOOLCHAIN=auto
+if command -v go >/dev/null && (cd clients/go && go list -m >/dev/null 2>&1); then
+  gobin=$(cd "$venv" && pwd)/go
+  if ! cmp -s clients/go/go.mod "$gobin/go.mod"; then
+    (cd clients/go && GOBIN=$gobin go install google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc)
+    cp clients/go/go.mod "$gobin/go.mod"
+  fi
+  mkdir "$out/go"
+  PATH="$gobin:$PATH" "$venv/bin/buf" generate proto --template proto/buf.gen.yaml --path proto/memsidecar/v1 --output "$out/go"
+else
+  echo "no Go from 1.21 on: the stubs of clients/go are left as they are" >&2
+fi
+
 if [ "${1:-}" = --check ]; then
   status=0
+  [ ! -d "$out/go" ] || diff -r clients/go/memsidecar/v1 "$out/go/memsidecar/v1" || status=1
   diff -r -x __pycache__ memsidecar/v1 "$out/server/memsidecar/v1" || status=1
   diff -r -x __pycache__ memsidecar/ledger "$out/server/memsidecar/ledger" || status=1
   diff -r -x __pycache__ clients/python/memsidecar_client/v1 "$out/client/memsidecar_client/v1" || status=1
@@ -55,4 +71,9 @@ else
     mkdir -p "$(dirname "${pair#*:}")"
     cp -r "$out/${pair%%:*}" "${pair#*:}"
   done
+  if [ -d "$out/go" ]; then
+    rm -rf clients/go/memsidecar/v1
+    mkdir -p clients/go/memsidecar
+    cp -r "$out/go/memsidecar/v1" clients/go/memsidecar/v1
+  fi
 fi

@@ -6,6 +6,9 @@ set -euo pipefail
 folder=$1 python=${2:-python3}
 here=$(cd "$(dirname "$0")" && pwd)
 
+# One at a time: tests that run side by side may all find it missing.
+exec 9<"$here/requirements.txt"
+flock 9
 # Complete, and of this list: nothing to do.
 stamp=$folder/.installed
 if cmp -s "$here/requirements.txt" "$stamp"; then

@@ -142,7 +142,7 @@ async def make_services(
         memories=memories,
         knowledge=Knowledge(residency, preparing, backlog),
         slot_history=SlotHistory(moments),
-        unite=UniteEntities(residency, clock, ids, rules),
+        unite=UniteEntities(residency, rules),
         neighbours=Neighbours(moments, stores.graph, stores.projector),
         recall=recall,
         recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),

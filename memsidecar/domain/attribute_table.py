@@ -26,8 +26,8 @@ height S .6 = body height, tall, 身高
     ? Is your height {a} or {b}? | 你的身高是{a}还是{b}？
 weight S .6 = body weight, weighs, 体重
     ? Is your weight {a} or {b}? | 你的体重是{a}还是{b}？
-email S .85 = e mail, email address, mail, 邮箱, 电子邮箱, 邮件地址
-    ? Which email address do you use now: {a} or {b}? | 你现在的邮箱是{a}还是{b}？
+email: S .85 = e mail, email address, mail, 邮箱, 电子邮箱, 邮件地址
+    ? Which {of} email address do you use now: {a} or {b}? | 你现在{of}的邮箱是{a}还是{b}？
 phone S .85 = phone number, telephone, mobile, cell, mobile number, 电话, 手机号, 手机号码, 电话号码
     ? Which phone number is yours now: {a} or {b}? | 你现在的电话是{a}还是{b}？
 timezone S .7 = time zone, tz, 时区
@@ -36,6 +36,8 @@ lives_in S .85 = residence, lives at, live in, lives, living in, home city, home
     address, location, resides in, based in, located in, place of residence, moved to, 住址, 居住地, 住在, 家庭住址,
     所在地, 所在城市, 现居地, 居住城市, 地址, 搬到
     ? Where do you live now: {a} or {b}? | 你现在住在{a}还是{b}？
+dwelling S .6 = kind of home, type of home, housing type, 住房类型
+    ? Do you live in a {a} or in a {b}? | 你住的是{a}还是{b}？
 from M .7 = origin, home town, hometown, comes from, place of origin, grew up in, native of, 籍贯, 老家, 家乡, 来自
     ? Are you from {a} or from {b}? | 你老家在{a}还是{b}？
 employer S .85 = works at, works for, company, work place, workplace, employed by, employed at, organisation,
@@ -44,6 +46,24 @@ employer S .85 = works at, works for, company, work place, workplace, employed b
 job S .85 = occupation, profession, job title, position, role, title, works as, career, employment status, 职业,
     工作, 职位, 岗位, 职务, 职称
     ? What is your job now: {a} or {b}? | 你现在的工作是{a}还是{b}？
+ceo S .6 = chief executive, chief executive officer, 首席执行官, 总裁
+    ? Who is the chief executive now: {a} or {b}? | 现在的首席执行官是{a}还是{b}？
+cto S .6 = chief technology officer, 首席技术官
+    ? Who is the chief technology officer now: {a} or {b}? | 现在的首席技术官是{a}还是{b}？
+cfo S .6 = chief financial officer, 首席财务官
+    ? Who is the chief financial officer now: {a} or {b}? | 现在的首席财务官是{a}还是{b}？
+coo S .6 = chief operating officer, 首席运营官
+    ? Who is the chief operating officer now: {a} or {b}? | 现在的首席运营官是{a}还是{b}？
+president S .6 = head of state, 总统
+    ? Who is the president now: {a} or {b}? | 现在的总统是{a}还是{b}？
+chair S .6 = chairman, chairwoman, chairperson, chair of the board, 董事长
+    ? Who is in the chair now: {a} or {b}? | 现在的董事长是{a}还是{b}？
+mayor S .6 = 市长
+    ? Who is the mayor now: {a} or {b}? | 现在的市长是{a}还是{b}？
+prime_minister S .6 = premier, 总理, 首相
+    ? Who is the prime minister now: {a} or {b}? | 现在的总理是{a}还是{b}？
+principal S .6 = headmaster, headmistress, 校长
+    ? Who is the principal now: {a} or {b}? | 现在的校长是{a}还是{b}？
 industry S .65 = field of work, sector, works in industry, 行业
     ? Which field do you work in: {a} or {b}? | 你在{a}还是{b}行业工作？
 works_in S .65 = work location, city of work, office location, 工作地点, 工作地

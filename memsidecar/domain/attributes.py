@@ -19,6 +19,9 @@ class Cardinality(IntEnum):
     MULTI = 2
 
 
+_ONE_OF_NO_KIND = frozenset(("deadline", "email"))
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """A kind of thing that is known about somebody or something.
@@ -40,8 +43,8 @@ class Attribute:
 
     def holds(self, qualifier: str = "") -> Cardinality:
         """How many values the slot of a qualifier has. What is a favourite, or on a date, of no named kind may be of
-        any kind: such a slot has many, except that what is due is due once."""
-        if self.qualified and not qualifier and self.key != "deadline":
+        any kind: such a slot has many, except that what is due is due once, and that one has an e-mail address."""
+        if self.qualified and not qualifier and self.key not in _ONE_OF_NO_KIND:
             return Cardinality.MULTI
         return self.cardinality
 

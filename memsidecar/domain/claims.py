@@ -17,6 +17,8 @@ class Manner(IntEnum):
     """It was otherwise: "now", "no longer", "moved to", 换成了. What was true before was true then."""
     CORRECTED = 3
     """What was said before never was so: "actually", "I meant", 不对，是…"""
+    ADDED = 4
+    """It is so besides what was so before: "I also work at Acme"."""
 
 
 class TimeRole(IntEnum):

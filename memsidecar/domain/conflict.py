@@ -20,7 +20,7 @@ class ConflictState(IntEnum):
     DISMISSED = 3
     """No conflict after all; its memories are as they would be without it."""
     UNDONE = 4
-    """Its resolution was taken back, and its memories are as they were before."""
+    """Its resolution, which came with it, was taken back: its memories are as they were before."""
 
 
 class Rule(IntEnum):
@@ -131,3 +131,5 @@ class Conflict:
     evidence: tuple[Evidence, ...] = ()
     before: tuple[Before, ...] = ()
     version: int = 1
+    opened: bool = False
+    """It was left to somebody to decide: when that is taken back, it is open again."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from memsidecar.domain.conflict import Policy
 from memsidecar.domain.conflicts.closing import leave
-from memsidecar.domain.conflicts.merging import lost_again, said_again
+from memsidecar.domain.conflicts.merging import echoed, lost_again, said_again
 from memsidecar.domain.conflicts.peers import Neighbourhood
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.conflicts.settle import Challenge, Settled, neighbourhood, settle
@@ -81,11 +81,13 @@ def _remembered(
     new = _drafted(decision, draft, "", digest)
     slot = neighbourhood(decision, new, challenge)
     known = _same(decision, new, slot)
+    if known is None and slot is not None:
+        known = echoed(new, slot, draft.manner)
     if known is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     new = replace(new, id=decision.new_id())
     settled = settle(decision, new, challenge, slot)
-    if slot is not None and (known := lost_again(settled.memory, slot)) is not None:
+    if slot is not None and (known := lost_again(decision.view, settled.memory)) is not None:
         return merge_draft(decision, known, new, draft, vectors, challenge)
     settled = replace(settled, memory=_record_new(decision, draft, settled, found, vectors))
     return Outcome(

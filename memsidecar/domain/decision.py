@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import EtagMismatch, NotFound
@@ -14,6 +15,19 @@ from memsidecar.domain.scope import Partition, resource_name
 from memsidecar.domain.view import Overlay, PartitionView
 
 NewId = Callable[[], str]
+T = TypeVar("T")
+Steps: TypeAlias = Generator[None, None, T]
+"""A long decision in short steps: between them others may run, but nobody may change what it is decided on."""
+
+
+def finished(steps: Steps[T]) -> T:
+    """What comes of a decision, all of its steps taken at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 @dataclass(slots=True)

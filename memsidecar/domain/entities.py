@@ -17,7 +17,7 @@ from memsidecar.domain.conflicts.chain import before_of
 from memsidecar.domain.conflicts.closing import as_before, part
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.conflicts.settle import Challenge, settle
-from memsidecar.domain.decision import Decision
+from memsidecar.domain.decision import Decision, Steps, finished
 from memsidecar.domain.draft import Action
 from memsidecar.domain.errors import ConflictBlocked, InvalidField, NotFound
 from memsidecar.domain.events import Change, ConflictRecorded, MemoryRecorded
@@ -65,6 +65,17 @@ def merge(
 
     What contradicts one another by this is left open; nothing is superseded by a merge. Raises NotFound, InvalidField.
     """
+    return finished(merging(decision, target_id, source_ids, reason, rules))
+
+
+def merging(
+    decision: Decision,
+    target_id: str,
+    source_ids: Sequence[str],
+    reason: str = "",
+    rules: ConflictRules = DEFAULT_RULES,
+) -> Steps[Merged]:
+    """`merge` in short steps: thousands of memories may name an entity."""
     _entity(decision, target_id, "target")
     for i, source_id in enumerate(source_ids):
         _entity(decision, source_id, f"sources[{i}]")
@@ -75,16 +86,16 @@ def merge(
     moved: set[str] = set()
     opened: dict[str, None] = {}
     for source_id in source_ids:
-        ids = _merge_one(decision, target_id, source_id, reason, rules)
+        ids = yield from _merging_one(decision, target_id, source_id, reason, rules)
         moved.update(ids[0])
         opened.update(dict.fromkeys(ids[1]))
     entities = (_there(decision, target_id), *(_there(decision, i) for i in source_ids))
     return Merged(entities, len(moved), tuple(opened))
 
 
-def _merge_one(
+def _merging_one(
     decision: Decision, target_id: str, source_id: str, reason: str, rules: ConflictRules
-) -> tuple[list[str], list[str]]:
+) -> Steps[tuple[list[str], list[str]]]:
     actor = decision.request.actor
     source, target = _there(decision, source_id), _there(decision, target_id)
     before = [before_of(source), before_of(target)]
@@ -104,8 +115,11 @@ def _merge_one(
         version=source.version + 1,
     )
     decision.record(MemoryRecorded(Change.UNITED, gone, None, actor, reason))
-    moved = [m for m in map(decision.view.memory, tuple(decision.view.naming(source_id))) if m is not None]
-    changed = []
+    moved, changed = [], []
+    for memory_id in tuple(decision.view.naming(source_id)):
+        if (known := decision.view.memory(memory_id)) is not None:
+            moved.append(known)
+        yield
     for memory in sorted(moved, key=lambda m: (m.created_at, m.id)):
         if memory.id in (source_id, target_id):
             continue
@@ -115,6 +129,7 @@ def _merge_one(
         other = replace(other, updated_at=decision.now, version=memory.version + 1)
         decision.record(MemoryRecorded(Change.UNITED, other, None, actor, reason))
         changed.append(other)
+        yield
     record = Conflict(
         id=decision.new_id(),
         subject=target_id,
@@ -136,13 +151,15 @@ def _merge_one(
         before=tuple(before),
     )
     decision.record(ConflictRecorded(record, actor, reason))
-    return [m.id for m in changed], _meet(decision, changed, rules)
+    opened = yield from _meeting(decision, changed, rules)
+    return [m.id for m in changed], opened
 
 
-def _meet(decision: Decision, moved: Iterable[Memory], rules: ConflictRules) -> list[str]:
+def _meeting(decision: Decision, moved: Iterable[Memory], rules: ConflictRules) -> Steps[list[str]]:
     """What was about two entities is about one now: contradictions are left open."""
     opened: list[str] = []
     for memory in moved:
+        yield
         known = decision.view.memory(memory.id)
         if known is None or known.state is not State.ACTIVE:
             continue
@@ -161,23 +178,35 @@ def unmerge(decision: Decision, source_id: str, reason: str = "") -> Merged:
     target, and so does what was changed since to name it.
 
     Raises NotFound, InvalidField (the entity is in no other one), ConflictBlocked (a contradiction that came of the
-    merge has been resolved: undo that first).
+    merge has been resolved, or the target is merged into another one since: undo that first).
     """
+    return finished(unmerging(decision, source_id, reason))
+
+
+def unmerging(decision: Decision, source_id: str, reason: str = "") -> Steps[Merged]:
+    """`unmerge` in short steps."""
     if decision.view.memory(source_id) is None:
         raise NotFound(decision.name(source_id))
     record = _merge_of(decision, source_id)
     if record is None:
         raise InvalidField("source", f"{decision.name(source_id)} is not merged into another entity")
     actor, target_id = decision.request.actor, record.winner
+    if (outer := _merge_of(decision, target_id)) is not None:
+        # What named the source names neither of the two now.
+        raise ConflictBlocked(resource_name(decision.partition, "conflicts", outer.id))
     _check_settled(decision, record)
     times = {b.memory_id: b.updated_at for b in record.before}
     moved = 0
     before = {b.memory_id: b for b in record.before}
+    at: dict[str, list[Evidence]] = {}
+    for evidence in record.evidence:
+        at.setdefault(evidence.memory_id, []).append(evidence)
     for memory_id, was in before.items():
+        yield
         known = decision.view.memory(memory_id)
         if known is None:
             continue
-        places = [e for e in record.evidence if e.memory_id == memory_id]
+        places = at.get(memory_id, [])
         if memory_id in (source_id, target_id):
             back = _parted(known, decision.view.memory(source_id), places) if memory_id == target_id else known
             if memory_id == source_id:
@@ -192,6 +221,7 @@ def unmerge(decision: Decision, source_id: str, reason: str = "") -> Merged:
         decision.record(MemoryRecorded(Change.PARTED, back, None, actor, reason))
     for memory_id in before:
         part(decision, memory_id, times)
+        yield
     undone = replace(
         record,
         state=ConflictState.UNDONE,

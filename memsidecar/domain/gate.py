@@ -17,7 +17,8 @@ _SEARCHED = 400
 # among them: an agent that forgets those does harm.
 _SENSITIVE = {
     "health": re.compile(
-        r"\b(?:diagnos(?:ed|is)|hiv|aids|cancer|tumou?r|leuka?emia|diabet(?:es|ic)|epilep(?:sy|tic)|bipolar|schizophreni[ac]"
+        r"\b(?:diagnosed|(?<!error )(?<!fault )(?<!bug )diagnosis|hiv|aids|cancer|tumou?r|leuka?emia|diabet(?:es|ic)"
+        r"|epilep(?:sy|tic)|bipolar|schizophreni[ac]"
         r"|depression|anorexi[ac]|bulimi[ac]|alcoholic|autis(?:m|tic)|adhd|ptsd|miscarriage|abortion|pregnant"
         r"|antidepressants?|chemotherapy)\b"
         r"|确诊|艾滋|癌|肿瘤|糖尿病|癫痫|抑郁症|躁郁|精神分裂|自闭症|怀孕|流产|化疗",
@@ -39,7 +40,8 @@ _SENSITIVE = {
         r"\b(?:gay|lesbian|bisexual|homosexual|asexual|transgender|queer)\b|同性恋|双性恋|跨性别", re.IGNORECASE
     ),
     "secrets": re.compile(
-        r"\b(?:password|passcode|pin (?:code|number)|cvv|social security|passport (?:number|no)|account number|iban)\b"
+        r"\b(?:password(?!s?[- ](?:hash|manage|polic|validat|field|strength|storage|encrypt))"
+        r"|passcode|pin (?:code|number)|cvv|social security|passport (?:number|no)|account number|iban)\b"
         r"|(?<![\d.])(?:\d[ -]?){13,19}(?![\d.])|(?<!\d)\d{3}-\d{2}-\d{4}(?!\d)|密码|身份证号|银行卡号|护照号",
         re.IGNORECASE,
     ),

@@ -112,10 +112,18 @@ class KeywordIndex:
         """Memory held, estimated: 4 bytes a posting with slack, and about 180 a distinct term."""
         return self._entries * 5 + len(self._postings) * 180 + len(self._lengths) * 6
 
+    @property
+    def documents(self) -> int:
+        """Rows that have terms."""
+        return self._documents
+
+    def having(self, term: str) -> int:
+        """Rows that have a term."""
+        return len(self._postings.get(term, ()))
+
     def idf(self, term: str) -> float:
         """Inverse document frequency; that of a term never seen is the highest."""
-        known = self._postings.get(term)
-        seen = len(known) if known is not None else 0
+        seen = self.having(term)
         return math.log1p((self._documents - seen + 0.5) / (seen + 0.5))
 
     def scores(self, terms: Sequence[str], rows: int) -> NDArray[np.float32]:

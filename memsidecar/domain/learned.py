@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.attributes import ATTRIBUTES, Attribute, Cardinality, attribute_of
+from memsidecar.domain.conflicts.opening import open_conflicts_of
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
@@ -16,6 +17,7 @@ from memsidecar.domain.identity import digest_of
 from memsidecar.domain.memory import Entity, Episode, Fact, Memory, Preference, State, text_of
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.scope import Scope
+from memsidecar.domain.slot_places import Sought, words_of
 from memsidecar.domain.slots import EXPERIENCE, OPPOSED, SAME, Slot, opposed, same_slot, slot_of
 from memsidecar.domain.structuring import PERSON, RULES, is_description, relation_in
 from memsidecar.domain.text import display_name, entity_key, normalise
@@ -23,6 +25,8 @@ from memsidecar.domain.text import display_name, entity_key, normalise
 _USER = ("", "user")
 # Longer texts are not digested a second time: the writer waits for it.
 _COMPARED = 4_000
+MOST = 8
+"""Deeds that are stored for one denial, those that contradict it most first; more tell nothing new."""
 _HOLDING = (State.ACTIVE, State.DISPUTED)
 
 
@@ -44,7 +48,7 @@ def learn(
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
-            if _is_deed(draft) and not _is_denied(decision, draft, rules):
+            if _is_deed(draft) and not _is_denied(decision, draft):
                 continue  # one of the many things that people do
             if _read_already(decision, draft, episode.id):
                 yield Declined(text_of(draft.body), "it was read out of this text already")
@@ -106,19 +110,37 @@ def _derived(draft: Draft, episode: str) -> Draft:
     return replace(draft, source=replace(draft.source, derived_from=(episode,)))
 
 
-def _is_denied(decision: Decision, draft: Draft, rules: ConflictRules) -> bool:
-    """Whether a memory says that what the draft says was done never was."""
+def _is_denied(decision: Decision, draft: Draft) -> bool:
+    """Whether a memory says that what the draft says was done never was, and not so many contradict it already."""
     slot = _slot(decision, draft)
     if slot is None:
         return False
-    for memory_id in decision.view.in_slot(slot.subject, slot.family):
+    for memory_id in decision.view.in_slot(slot.subject, slot.family, Sought(words=words_of(slot), negated=True)):
         memory = decision.view.memory(memory_id)
         if memory is None or memory.state is State.DELETED:
             continue
         theirs = slot_of(memory)
-        if theirs is not None and theirs.negated and opposed(theirs, slot, rarity=rules.rarity) >= OPPOSED:
+        if theirs is None or not theirs.negated or _contradictions(decision, memory_id) >= MOST:
+            continue
+        if opposed(theirs, slot, rarity=decision.view.rarity) >= OPPOSED:
             return True
     return False
+
+
+def _contradictions(decision: Decision, memory_id: str) -> int:
+    return sum(len(conflict.memories) - 1 for conflict in open_conflicts_of(decision.view, memory_id))
+
+
+def strongest_first(decision: Decision, claims: Sequence[ClaimFound]) -> list[ClaimFound]:
+    """The claims with those that say what was done last, in the order in which they contradict what is denied."""
+    never = [slot for c in claims if denies(c.draft) and (slot := _slot(decision, c.draft)) is not None]
+
+    def sure(claim: ClaimFound) -> float:
+        slot = _slot(decision, claim.draft)
+        return 0.0 if slot is None else max((opposed(n, slot, rarity=decision.view.rarity) for n in never), default=0.0)
+
+    deeds = [claim for claim in claims if _is_deed(claim.draft)]
+    return [c for c in claims if not _is_deed(c.draft)] + sorted(deeds, key=sure, reverse=True)
 
 
 def _slot(decision: Decision, draft: Draft) -> Slot | None:
@@ -150,7 +172,7 @@ def _addressed(decision: Decision, draft: Draft) -> Draft:
 def _holders(decision: Decision, attribute: Attribute) -> list[str]:
     """The entities that the user's facts of that attribute lead to now."""
     found: dict[str, None] = {}
-    for memory_id in decision.view.in_slot("", attribute.key):
+    for memory_id in decision.view.in_slot("", attribute.key, Sought(superseded=False)):
         memory = decision.view.memory(memory_id)
         if memory is None or memory.state not in _HOLDING or memory.valid_to is not None:
             continue
@@ -196,7 +218,7 @@ def _read_already(decision: Decision, draft: Draft, episode: str) -> bool:
     slot = _slot(decision, draft) if reader not in ("", RULES) else None
     if slot is None:
         return False
-    for memory_id in decision.view.in_slot(slot.subject, slot.family):
+    for memory_id in decision.view.read_from(episode):
         memory = decision.view.memory(memory_id)
         theirs = slot_of(memory) if memory is not None else None
         if memory is None or theirs is None or same_slot(theirs, slot) < SAME:

@@ -24,6 +24,8 @@ from memsidecar.domain.text import normalise
 MAX_PROVENANCE = 64
 # As many as a caller may give: merging must not lose what was accepted.
 MAX_ALIASES = MAX_REPEATED
+# Making a text of half a megabyte comparable takes 40 ms.
+_COMPARED = 4_096
 
 
 def merge_draft(
@@ -37,10 +39,7 @@ def merge_draft(
     if isinstance(body, Entity) and isinstance(new.body, Entity):
         body = _merge_entities(body, new.body)
     text = embedded_text(body)
-    # Vectors of the draft's text serve when that is the merged text too. Two bodies of one digest share it; an entity
-    # may have another one by now, and one fact may be put in two ways.
-    same_text = normalise(embedded_text(new.body)) == normalise(text)
-    fitting = vectors if same_text else None
+    fitting = vectors if _shares_text(known, new, text) else None
     due = text != embedded_text(known.body) or not decision.view.has_vectors(known.id)
     new_vectors = fitting if due else None
     still_due = due and new_vectors is None
@@ -81,6 +80,15 @@ def merge_draft(
         settled.superseded,
         tuple(conflict.id for conflict in settled.conflicts),
     )
+
+
+def _shares_text(known: Memory, new: Memory, text: str) -> bool:
+    """Whether vectors of the draft's text serve for the merged one. Two bodies of one digest have one text, apart from
+    entities, which may have another by now; one fact may be put in two ways. Long ones are compared as they are."""
+    if not isinstance(new.body, Entity) and new.digest == known.digest:
+        return True
+    said = embedded_text(new.body)
+    return said == text or (max(len(said), len(text)) <= _COMPARED and normalise(said) == normalise(text))
 
 
 def _with_source(known: tuple[Provenance, ...], source: Provenance | None) -> tuple[Provenance, ...]:

@@ -20,6 +20,7 @@ from memsidecar.domain.text import entity_key, normalise
 
 QUANTITY = "quantity:"
 EXPERIENCE = "experience"
+EVENT = "event"
 PREFERENCE = "preference"
 
 SAME = 0.45
@@ -32,7 +33,7 @@ BEARS = 0.5
 # Characters that are read of what a fact holds; a statement of the rules is shorter.
 _READ = 600
 _NOTHING: frozenset[str] = frozenset()
-_ARTICLE = re.compile(r"(?:an?|the) (?=\S)")
+_ARTICLE = re.compile(r"^(?:an?|the) (?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +68,24 @@ def slot_of(memory: Memory) -> Slot | None:
 
 def _of_fact(fact: Fact) -> Slot:
     text, statement = fact.object_text[:_READ], fact.statement[:_READ]
-    value = normalise(text or fact.object_entity or fact.object_value[:_READ])
-    return _fact_slot(fact.subject, fact.predicate[:_READ], text, value, statement, fact.negated)
+    said = text or fact.object_entity or fact.object_value[:_READ]
+    return _fact_slot(fact.subject, fact.predicate[:_READ], text, said, statement, fact.negated)
 
 
 # Reading a quantity or a deed takes some 0.2 ms, and every other memory of a slot is read when a new one comes.
 @lru_cache(maxsize=4_096)
-def _fact_slot(subject: str, predicate: str, text: str, value: str, statement: str, negated: bool) -> Slot:
+def _fact_slot(subject: str, predicate: str, text: str, said: str, statement: str, negated: bool) -> Slot:
+    value = normalise(said)
     if predicate == EXPERIENCE:
         deed = deed_of(text, statement)
         return Slot(subject, EXPERIENCE, deed.named, value, negated, deed=deed)
     known = attribute_slot(predicate) if not is_goal(predicate) else None
     # A name of the table with a number of things is no such attribute: "plans: 5". One with qualifiers has them in
     # words of the text, which quantities compare by what they mean.
+    # Whatever numbers an event has, another event does not change them.
     quantity = None
-    if known is None or known[0].qualified or known[0].cardinality is Cardinality.MULTI:
+    listed = known is not None and not known[0].qualified and known[0].cardinality is not Cardinality.MULTI
+    if not listed and (known is None or known[0].key != EVENT):
         words = f"{known[1]} {known[0].key}" if known is not None and ":" in predicate else predicate
         quantity = quantity_of(words, text, statement)
     if quantity is not None:

@@ -21,6 +21,8 @@ _MARK = re.compile(
 )
 _NAME = re.compile(r"[A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20})?|[\u4e00-\u9fff]{2,4}")
 
+_FIRST_PERSON = re.compile(r"[ \t*]{0,4}(?:(?:i|my|we|our)\b|[我咱俺])", re.IGNORECASE)
+
 
 def heard_as(speaker: str, scope: Scope) -> str | None:
     """Whose first person it is when `speaker` says "I": empty for the user, a name for somebody else, None when what he
@@ -47,6 +49,11 @@ def own_parts(text: str) -> list[Span]:
     start, own = 0, True
     for found, role in marks:
         if role is None:
+            if own and _NAME.fullmatch(found["who"]) and _FIRST_PERSON.match(text, found.end()):
+                # Where roles speak, a name that says "I" is somebody else: his line is not heard.
+                line = text.find("\n", found.end())
+                parts.append(Span(start, found.start()))
+                start = len(text) if line < 0 else line
             continue
         if own and start < found.start():
             parts.append(Span(start, found.start()))

@@ -9,6 +9,7 @@ from memsidecar.domain.attributes import attribute_of
 from memsidecar.domain.claims import Claim
 from memsidecar.domain.conflict import Source
 from memsidecar.domain.draft import Draft
+from memsidecar.domain.extraction.offices import OFFICES
 from memsidecar.domain.memory import Body, Fact, Kind, Preference, Provenance
 from memsidecar.domain.mentions import MAX_NAME, Mention
 from memsidecar.domain.text import display_name, entity_key
@@ -41,6 +42,11 @@ def importance_of(claim: Claim) -> float:
     return claim.importance if known is None else max(claim.importance, known.importance)
 
 
+def _subject(claim: Claim, voice: str) -> Mention | None:
+    about = _about(claim.subject, voice)
+    return Mention(about, "" if claim.attribute in OFFICES else PERSON) if about else None
+
+
 def structured(claim: Claim, saying: Saying, valid_from: int | None, valid_to: int | None) -> Draft:
     """The draft of a claim. Whose it is, is a name until it is stored."""
     draft = saying.draft
@@ -69,7 +75,7 @@ def structured(claim: Claim, saying: Saying, valid_from: int | None, valid_to: i
         policy=draft.policy,
         manner=claim.manner,
         said_by=_source(claim, saying, draft.said_by),
-        subject_named=Mention(about, PERSON) if (about := _about(claim.subject, saying.voice)) else None,
+        subject_named=_subject(claim, saying.voice),
         object_named=_named(claim),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Protocol
 
 from memsidecar.domain.conflict import Conflict
@@ -11,7 +11,9 @@ from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import Relation, apply, edges_of
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
-from memsidecar.domain.slots import slot_of
+from memsidecar.domain.reading import sources_of
+from memsidecar.domain.slot_places import Sought, place_of
+from memsidecar.domain.slots import slot_of, value_key
 from memsidecar.domain.text import entity_key
 
 _NONE: frozenset[str] = frozenset()
@@ -61,8 +63,21 @@ class PartitionView(Protocol):
         """The verdicts on what it says now."""
         ...
 
-    def in_slot(self, subject: str, family: str) -> Iterable[str]:
-        """All memories whose slot has that subject (an entity id, empty for the user) and family, of every state."""
+    def in_slot(self, subject: str, family: str, sought: Sought | None = None) -> Iterable[str]:
+        """All memories whose slot has that subject (an entity id, empty for the user) and family, of every state; with
+        `sought`, at least those of them that it fits. Whoever asks compares what he gets."""
+        ...
+
+    def called(self, key: str) -> Iterable[str]:
+        """All entities with a name or alias of that value key (`slots.value_key`), of every state."""
+        ...
+
+    def read_from(self, memory_id: str) -> Iterable[str]:
+        """All facts and preferences that were read from a memory, of every state."""
+        ...
+
+    def rarity(self, stem: str, /) -> float:
+        """How much a stem tells among the texts of the partition (`slot_words.Rarity`)."""
         ...
 
     def conflict(self, conflict_id: str) -> Conflict | None:
@@ -71,6 +86,10 @@ class PartitionView(Protocol):
 
     def conflicts_of(self, memory_id: str) -> Iterable[str]:
         """Ids of the conflicts that a memory takes, or took, part in."""
+        ...
+
+    def conflicts_about(self, subject: str, attribute: str) -> Sequence[str]:
+        """Ids of the conflicts with that subject and attribute, in the order in which they were first recorded."""
         ...
 
 
@@ -86,6 +105,13 @@ def named_keys(memory: Memory) -> tuple[str, ...]:
     if not isinstance(memory.body, Entity) or memory.state in (State.DELETED, State.SUPERSEDED):
         return ()
     return entity_keys(memory.body)
+
+
+def called_keys(entity: Entity) -> tuple[str, ...]:
+    """The keys of the values that an entity's names are."""
+    keys = dict.fromkeys(value_key(name) for name in (entity.display_name, *entity.aliases))
+    keys.pop("", None)
+    return tuple(keys)
 
 
 def names(memory: Memory, entity_id: str) -> bool:
@@ -114,6 +140,8 @@ class Overlay:
         self._conflicts: dict[str, Conflict] = {}
         # Who may be in a slot, and in which conflicts a memory may take part.
         self._slots: dict[tuple[str, str], dict[str, None]] = {}
+        self._called: dict[str, dict[str, None]] = {}
+        self._readings: dict[str, dict[str, None]] = {}
         self._parts: dict[str, dict[str, None]] = {}
 
     def add(self, event: Event) -> None:
@@ -145,11 +173,15 @@ class Overlay:
         self._memories[memory.id] = memory
         if (slot := slot_of(memory)) is not None:
             self._slots.setdefault((slot.subject, slot.family), {})[memory.id] = None
+        for source in sources_of(memory):
+            self._readings.setdefault(source, {})[memory.id] = None
         if memory.digest:
             self._digests.setdefault(memory.digest, {})[memory.id] = None
         if isinstance(memory.body, Entity):
             for key in entity_keys(memory.body):
                 self._entities.setdefault(key, {})[memory.id] = None
+            for key in called_keys(memory.body):
+                self._called.setdefault(key, {})[memory.id] = None
 
     def memory(self, memory_id: str) -> Memory | None:
         return self._memories[memory_id] if memory_id in self._memories else self._under.memory(memory_id)
@@ -200,14 +232,32 @@ class Overlay:
         known = self._feedback.get(memory_id)
         return self._under.feedback(memory_id) if known is None else known
 
-    def in_slot(self, subject: str, family: str) -> Iterable[str]:
-        found = [i for i in self._under.in_slot(subject, family) if i not in self._memories]
+    def in_slot(self, subject: str, family: str, sought: Sought | None = None) -> Iterable[str]:
+        found = [i for i in self._under.in_slot(subject, family, sought) if i not in self._memories]
         for memory_id in self._slots.get((subject, family), ()):
             memory = self._memories.get(memory_id)
             slot = slot_of(memory) if memory is not None else None
-            if slot is not None and (slot.subject, slot.family) == (subject, family):
+            if memory is None or slot is None or (slot.subject, slot.family) != (subject, family):
+                continue
+            if sought is None or sought.fits(place_of(memory, slot)):
                 found.append(memory_id)
         return found
+
+    def rarity(self, stem: str, /) -> float:
+        return self._under.rarity(stem)
+
+    def called(self, key: str) -> Iterable[str]:
+        found = [i for i in self._under.called(key) if i not in self._memories]
+        for memory_id in self._called.get(key, ()):
+            memory = self._memories.get(memory_id)
+            if memory is not None and isinstance(memory.body, Entity) and key in called_keys(memory.body):
+                found.append(memory_id)
+        return found
+
+    def read_from(self, memory_id: str) -> Iterable[str]:
+        found = [i for i in self._under.read_from(memory_id) if i not in self._memories]
+        own = ((i, self._memories.get(i)) for i in self._readings.get(memory_id, ()))
+        return [*found, *(i for i, m in own if m is not None and memory_id in sources_of(m))]
 
     def conflict(self, conflict_id: str) -> Conflict | None:
         return self._conflicts.get(conflict_id) or self._under.conflict(conflict_id)
@@ -216,6 +266,13 @@ class Overlay:
         found = [i for i in self._under.conflicts_of(memory_id) if i not in self._conflicts]
         own = (i for i in self._parts.get(memory_id, ()) if memory_id in self._conflicts[i].memories)
         return [*found, *own]
+
+    def conflicts_about(self, subject: str, attribute: str) -> Sequence[str]:
+        known = self._under.conflicts_about(subject, attribute)
+        if not self._conflicts:
+            return known
+        own = {i: (c.subject, c.attribute) == (subject, attribute) for i, c in self._conflicts.items()}
+        return [i for i in dict.fromkeys((*known, *own)) if own.get(i, True)]
 
     def _live(self, memory_id: str) -> Memory | None:
         memory = self._memories.get(memory_id)

@@ -6,6 +6,7 @@ stored as a fact only together with its denial, and read for it out of the texts
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from memsidecar.domain.learned import denies
 from memsidecar.domain.memory import Episode, Fact, Kind, Provenance, State
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.tokens import tokens
-from memsidecar.services.learning import Learning
+from memsidecar.services.learning import READ_INLINE, Learning
 from memsidecar.services.residency import Residency
 from memsidecar.services.turn import Turn
 
@@ -57,10 +58,15 @@ class EarlierDeeds:
             told = Draft(
                 body, agent=memory.scope.agent, session=memory.scope.session, source=_source(memory.provenance)
             )
-            deeds = _deeds(body.text[:_READ])
-            read = self._learning.from_rules(told, deeds, scope)
+            if len(body.text) > READ_INLINE:
+                read = await asyncio.to_thread(self._read, told, body.text, scope)
+            else:
+                read = self._read(told, body.text, scope)
             found += [_from(claim, memory.id) for claim in read.claims]
         return replace(draft, claims=(*draft.claims, *found))
+
+    def _read(self, told: Draft, text: str, scope: Scope) -> Draft:
+        return self._learning.from_rules(told, _deeds(text[:_READ]), scope)
 
 
 def _deeds(text: str) -> list[Claim]:

@@ -22,8 +22,12 @@ Rules = Callable[[str], Sequence[Claim]]
 Worth = Callable[[str], bool]
 """Whether a text may hold what only a model finds."""
 
-# Code points that are read on the loop, in about two milliseconds; more of them in a thread.
-READ_INLINE = 1_000
+# Code points that are read on the loop, in less than a millisecond; in the worst case four. More of them in a thread.
+READ_INLINE = 600
+# The statements of facts are read in up to two ways.
+_FACT_INLINE = READ_INLINE // 2
+# Longer statements are not read again when they change.
+_RESTATED = 1_000
 # A statement without its subject, "lives in Rome", is read as said of somebody.
 _SOMEBODY = "Sam"
 _INTRODUCED = f"My friend {_SOMEBODY} "
@@ -55,7 +59,9 @@ class Learning:
         turn = Turn()
         for draft in drafts:
             match draft.body:
-                case Episode(text=text) | Fact(statement=text) if len(text) > READ_INLINE:
+                case Episode(text=text) if len(text) > READ_INLINE:
+                    read.append(await asyncio.to_thread(self._read, draft, scope))
+                case Fact(statement=text) if len(text) > _FACT_INLINE:
                     read.append(await asyncio.to_thread(self._read, draft, scope))
                 case Episode() | Fact():
                     read.append(self._read(draft, scope))
@@ -124,30 +130,38 @@ class Learning:
             return said, None
         return self._times.interval(words, claim.time_role, text[claim.span.start : claim.span.end], said)
 
-    def restated(self, known: Body, changes: Mapping[str, object]) -> Mapping[str, object]:
+    async def restated(self, known: Body, changes: Mapping[str, object]) -> Mapping[str, object]:
         """The changes of a memory whose sentence changes, with its structure, where that was read from the sentence: it
         follows the new one, or goes. What a caller has said of it, or says now, stays."""
         statement = changes.get("statement")
         if self._rules is None or not isinstance(statement, str) or not isinstance(known, Fact | Preference):
             return changes
-        if _STRUCTURE & changes.keys() or max(len(statement), len(known.statement)) > READ_INLINE:
+        if _STRUCTURE & changes.keys() or max(len(statement), len(known.statement)) > _RESTATED:
             return changes
-        before = _only_claim(known.statement, self._rules)
-        if before is None or not is_of(known, before):
-            return changes
-        after = _only_claim(statement, self._rules)
-        empty = Fact("") if isinstance(known, Fact) else Preference("")
-        body = body_of(after) if after is not None else empty
-        if type(body) is not type(known):
-            body = empty
-        names = _STRUCTURE & {each.name for each in fields(known)}
-        return {**changes, **{name: getattr(body, name) for name in names}}
+        if len(statement) + len(known.statement) > _FACT_INLINE:
+            return await asyncio.to_thread(_restated, known, statement, changes, self._rules)
+        return _restated(known, statement, changes, self._rules)
 
     def _structured(self, draft: Draft, fact: Fact, rules: Rules) -> Draft:
         claim = _only_claim(fact.statement, rules)
         if claim is None or claim.kind is not Kind.FACT:
             return draft
         return replace(draft, body=filled(fact, claim), manner=claim.manner)
+
+
+def _restated(
+    known: Fact | Preference, statement: str, changes: Mapping[str, object], rules: Rules
+) -> Mapping[str, object]:
+    before = _only_claim(known.statement, rules)
+    if before is None or not is_of(known, before):
+        return changes
+    after = _only_claim(statement, rules)
+    empty = Fact("") if isinstance(known, Fact) else Preference("")
+    body = body_of(after) if after is not None else empty
+    if type(body) is not type(known):
+        body = empty
+    names = _STRUCTURE & {each.name for each in fields(known)}
+    return {**changes, **{name: getattr(body, name) for name in names}}
 
 
 def _only_claim(statement: str, rules: Rules) -> Claim | None:

@@ -191,7 +191,7 @@ class Memories:
         """`update` of the body that is known. Raises _ChangedMeanwhile when it is another one by now."""
         found: Prepared | None = None
         if known is not None and self._learning is not None:
-            patch = replace(patch, changes=self._learning.restated(known.body, patch.changes))
+            patch = replace(patch, changes=await self._learning.restated(known.body, patch.changes))
         if known is not None and (body := decide.patched_body(known, patch.changes)) != known.body:
             found = await self._preparing.read(body, known.scope.agent)
             if patch.vectors is None and embedded_text(body) != embedded_text(known.body):

@@ -26,6 +26,9 @@ _AHEAD = re.compile(
     r"|(?:mov|leav|start|fly|travell?|go|com|gett|tak)ing|'ll|from)\b|将|会|要|打算|准备|计划|截止|起",
     re.IGNORECASE,
 )
+# A number is a year for the word before it, which a claim's time leaves out: "since 2020".
+_BARE_YEAR = re.compile(r"\s*(?:19|20)\d\d\s*")
+_BEFORE_YEAR = {TimeRole.AT: "in ", TimeRole.FROM: "since ", TimeRole.UNTIL: "until "}
 _WEEK, _YEAR = timedelta(days=7), timedelta(days=365)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # What datetime can say; beyond it, and close to its ends, where a time expression could lead out, nothing is read.
@@ -72,6 +75,8 @@ class NamedTimes:
 
         What the words leave open ("on Friday", "in March") is the next such time when the sentence looks ahead.
         """
+        if _BARE_YEAR.fullmatch(words):
+            words = _BEFORE_YEAR[role] + words.strip()
         span = self._meant(words, around, said, zone)
         if span is None:
             return said, None

@@ -16,7 +16,7 @@ from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ConflictRejected, InvalidField, NotFound, SidecarError
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.job import ItemDue
-from memsidecar.domain.learned import ClaimFound, as_known, denies, derived, learn, name_described
+from memsidecar.domain.learned import ClaimFound, as_known, denies, derived, learn, name_described, strongest_first
 from memsidecar.domain.memory import Episode
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -108,7 +108,7 @@ class Remember:
                     extracted: list[Outcome | Declined] = []
                     if any(denies(claim) for claim in draft.claims):
                         # What was said before in this very write, too.
-                        learned, undenied = [*learned, *undenied], []
+                        learned, undenied = strongest_first(decision, [*learned, *undenied]), []
                     for claim in learned:
                         found_out = list(learn(decision, outcome.memory, [claim], rules))
                         if not found_out:

@@ -14,6 +14,8 @@ from memsidecar.domain.conflicts.history import Held, slot_history, slot_named
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Scope, resource_name
+from memsidecar.domain.slot_places import Sought
+from memsidecar.domain.slot_words import Rarity
 from memsidecar.domain.slots import Slot, slot_of
 from memsidecar.services.moments import Moments
 from memsidecar.services.resident import Resident
@@ -94,8 +96,9 @@ class _Family:
     memories: Mapping[str, Memory]
     conflicts: Mapping[str, Conflict]
     of: Mapping[str, Sequence[str]]
+    rarity: Rarity
 
-    def in_slot(self, subject: str, family: str) -> Iterable[str]:
+    def in_slot(self, subject: str, family: str, sought: Sought | None = None) -> Iterable[str]:
         return self.memories
 
     def memory(self, memory_id: str) -> Memory | None:
@@ -121,4 +124,4 @@ async def _family(resident: Resident, slot: Slot) -> _Family:
         of[memory_id] = tuple(resident.conflicts_of(memory_id))
         found = ((conflict_id, resident.conflict(conflict_id)) for conflict_id in of[memory_id])
         conflicts.update((conflict_id, conflict) for conflict_id, conflict in found if conflict is not None)
-    return _Family(memories, conflicts, of)
+    return _Family(memories, conflicts, of, resident.rarity)

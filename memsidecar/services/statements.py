@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memsidecar.domain.conflict import Conflict, ConflictState
+from memsidecar.domain.conflict import Conflict, ConflictState, Rule
 from memsidecar.domain.meeting import state_seen
-from memsidecar.domain.memory import Memory, State
+from memsidecar.domain.memory import Fact, Memory, State
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import HitStanding
 from memsidecar.services.resident import Resident
@@ -93,9 +93,17 @@ class Statements:
         for conflict_id in self._resident.conflicts_of(memory.id):
             conflict = self._resident.conflict(conflict_id)
             if conflict is not None and conflict.state is ConflictState.OPEN:
-                others = (i for i in conflict.memories if i != memory.id)
+                others = (i for i in conflict.memories if i != memory.id and self._contradicts(i, memory, conflict))
                 told = self._with_sources(others)
                 yield HitStanding(memory.id, State.DISPUTED, memory.text, "", conflict.id, told)
+
+    def _contradicts(self, other_id: str, memory: Memory, conflict: Conflict) -> bool:
+        """Whether another memory of a conflict is not on the side of this one: what was done does not contradict what
+        else was done, only that it never was."""
+        other = self._resident.memory(other_id) if conflict.rule is Rule.EXPERIENCE else None
+        if other is None or not isinstance(other.body, Fact) or not isinstance(memory.body, Fact):
+            return True
+        return other.body.negated != memory.body.negated
 
     def _lost(self, memory_id: str) -> Conflict | None:
         """The conflict, as settled, in which a memory was superseded: the last one of them."""

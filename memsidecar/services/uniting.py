@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Outcome, Request
-from memsidecar.domain.entities import Merged, merge, unmerge
+from memsidecar.domain.entities import Merged, merging, unmerging
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
-from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.services.recorded import Result
 from memsidecar.services.residency import Residency
-from memsidecar.services.writing import Command
+from memsidecar.services.writing import Command, Pause, in_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +28,25 @@ class United:
     revision: int
 
 
+class _Previewed(Exception):
+    def __init__(self, merged: Merged) -> None:
+        super().__init__()
+        self.merged = merged
+
+
 class UniteEntities:
-    def __init__(self, residency: Residency, clock: Clock, ids: Ids, rules: RuleChoice = DEFAULT_RULE_CHOICE) -> None:
-        self._residency, self._clock, self._ids, self._rules = residency, clock, ids, rules
+    def __init__(self, residency: Residency, rules: RuleChoice = DEFAULT_RULE_CHOICE) -> None:
+        self._residency, self._rules = residency, rules
 
     async def merge(
         self, partition: Partition, target: str, sources: Sequence[str], reason: str, request: Request
     ) -> United:
         """Raises NotFound, InvalidField."""
 
-        def command(decision: Decision) -> Iterable[Result]:
-            return _told(merge(decision, target, sources, reason, self._rules.of(partition.namespace)))
+        rules = self._rules.of(partition.namespace)
+
+        def command(decision: Decision) -> Iterator[Result | Pause]:
+            yield from _told((yield from in_turns(merging(decision, target, sources, reason, rules))))
 
         return await self._write(partition, command, request)
 
@@ -47,16 +54,25 @@ class UniteEntities:
         self, partition: Partition, target: str, sources: Sequence[str], reason: str, request: Request
     ) -> United:
         """What `merge` would do; nothing is done. Raises as it does."""
-        resident = await self._residency.view(partition)
-        decision = Decision.on(resident, partition, self._clock.now(), self._ids.new, request)
-        merged = merge(decision, target, sources, reason, self._rules.of(partition.namespace))
-        return United(merged.entities, merged.moved, merged.conflicts, resident.head.revision)
+        rules = self._rules.of(partition.namespace)
+
+        def command(decision: Decision) -> Iterator[Result | Pause]:
+            merged = yield from in_turns(merging(decision, target, sources, reason, rules))
+            raise _Previewed(merged)
+
+        # Decided where nothing else changes meanwhile, and given up.
+        try:
+            await self._residency.write(partition, command, Request(actor=request.actor))
+        except _Previewed as seen:
+            resident, merged = await self._residency.view(partition), seen.merged
+            return United(merged.entities, merged.moved, merged.conflicts, resident.head.revision)
+        raise AssertionError("a preview has written")
 
     async def undo(self, partition: Partition, source: str, reason: str, request: Request) -> United:
         """Raises NotFound, InvalidField, ConflictBlocked."""
 
-        def command(decision: Decision) -> Iterable[Result]:
-            return _told(unmerge(decision, source, reason))
+        def command(decision: Decision) -> Iterator[Result | Pause]:
+            yield from _told((yield from in_turns(unmerging(decision, source, reason))))
 
         return await self._write(partition, command, request)
 

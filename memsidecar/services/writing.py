@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from memsidecar.domain.decision import Decision
+from memsidecar.domain.decision import Decision, Steps
 from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import RequestIdReused, SidecarError
 from memsidecar.domain.events import Entry, Event
@@ -22,6 +23,8 @@ from memsidecar.services.long_texts import is_long
 from memsidecar.services.recorded import Answer, Recorded, Result, encode
 from memsidecar.services.resident import Resident, Terms
 from memsidecar.services.turn import Turn
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +41,18 @@ PAUSE = Pause()
 Command = Callable[[Decision], Iterable[Result | Pause]]
 """Decides; may be run again on a newer state, so it keeps nothing. One of many items yields their results one by one:
 others get a turn between them."""
+
+
+def in_turns(steps: Steps[T]) -> Generator[Pause, None, T]:
+    """The steps of a long decision, others having a turn between them; what comes of it."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        yield PAUSE
+
 
 Committed = Callable[[Resident, Sequence[Entry]], Awaitable[None]]
 

@@ -44,6 +44,14 @@ def test_no_file_is_longer_than_400_lines() -> None:
     assert named(long) == []
 
 
+def test_the_go_client_keeps_to_the_same_rules() -> None:
+    files = [path for path in (ROOT / "clients/go").rglob("*.go") if "v1" not in path.parts]
+    assert len(files) > 20
+    assert named([path for path in files if len(path.read_text(encoding="utf-8").splitlines()) > MAX_LINES]) == []
+    assert named([path for path in files if EMPTY_NAMES & {path.stem.removesuffix("_test"), path.parent.name}]) == []
+    assert named([path for path in files if re.search(r"//.*\b(TODO|FIXME|XXX)\b", path.read_text("utf-8"))]) == []
+
+
 def test_no_file_or_folder_has_a_name_that_says_nothing() -> None:
     empty = [
         path for path in python_files() if EMPTY_NAMES & {path.stem.strip("_"), *path.relative_to(ROOT).parts[:-1]}

@@ -63,7 +63,7 @@ def test_an_old_python_is_refused_with_the_way_to_name_another(few_programs: Pat
 
 
 def test_every_script_is_executable_and_parses() -> None:
-    scripts = [ROOT / ".ci/run", *ROOT.glob("proto/*.sh"), *ROOT.glob("tests/**/*.sh")]
+    scripts = [ROOT / ".ci/run", *ROOT.glob("proto/*.sh"), *ROOT.glob("tests/**/*.sh"), ROOT / "clients/go/check.sh"]
     assert len(scripts) >= 4
     for script in scripts:
         assert script.stat().st_mode & 0o111, script

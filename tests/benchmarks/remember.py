@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, count
 from typing import Any
 
+import numpy as np
+
+from memsidecar.domain.claims_read import claims_read
 from memsidecar.v1 import memory_service_pb2 as pb
 from tests.benchmarks.dataset import scope
 from tests.benchmarks.machine import CommitProbe
@@ -110,7 +114,9 @@ _PLACES = tuple("Oslo Berlin Lisbon Quito Tokyo Cairo Lima Paris Rome Delhi".spl
 
 
 def with_extraction(plan: Plan) -> Iterator[Result]:
-    """Turns of a conversation and what they say, beside such turns alone; embedded by the default model."""
+    """Turns of a conversation and what they say, beside such turns alone; embedded by the default model. And what the
+    rules alone cost."""
+    yield _reading(plan)
     store = plan.new_store("extraction", {"embedding.provider": "use", "embedding.dimensions": "0"})
     calls = {
         "reading": _turns(store, "reader", skip=False, first=0),
@@ -127,6 +133,38 @@ def with_extraction(plan: Plan) -> Iterator[Result]:
     )
 
 
+# Of longer turns, which hold several of the short ones and a paragraph that somebody pastes.
+_PASTED = (
+    "The handler reads the file in chunks, and each of them is checked before it is written to the table; when one is"
+    " broken, the whole upload is refused. In the logs there are 3 retries, then it gives up after about 40 seconds."
+)
+
+
+def _reading(plan: Plan) -> Result:
+    """Processor time of the rules for a turn, on one thread, without a server."""
+    turns = [_turn(number) for number in range(len(_TURNS) * len(_PLACES))]
+    turns += [" ".join((*turns[i : i + 4], _PASTED)) for i in range(0, len(turns), 4)]
+    seconds = np.full(len(turns), np.inf)
+    for _ in range(3 if plan.quick else 10):
+        for i, turn in enumerate(turns):
+            began = time.thread_time()
+            claims_read(turn)
+            seconds[i] = min(seconds[i], time.thread_time() - began)
+    taken = Samples(seconds)
+    return Result(
+        "reading a turn by rules",
+        1000 * float(seconds.mean()),
+        "ms of a core",
+        1.0,
+        how=f"the least of some runs; {taken}; {sum(map(len, turns)) // len(turns)} characters a turn",
+        numbers={"rules": taken.numbers()},
+    )
+
+
+def _turn(number: int) -> str:
+    return _TURNS[number % len(_TURNS)].format(n=number % 60, place=_PLACES[number // len(_TURNS) % len(_PLACES)])
+
+
 def _of_means(timings: Mapping[str, Samples]) -> float:
     return float(timings["reading"].seconds.mean() / timings["plain"].seconds.mean())
 
@@ -138,9 +176,7 @@ def _turns(store: Store, user: str, *, skip: bool, first: int) -> Callable[[], A
 
     def remember() -> Any:
         number = next(numbers)
-        turn = _TURNS[number % len(_TURNS)]
-        text = turn.format(n=number % 60, place=_PLACES[number // len(_TURNS) % len(_PLACES)])
-        item = pb.RememberItem(text=f"{text} ({number})", speaker="user")
+        item = pb.RememberItem(text=f"{_turn(number)} ({number})", speaker="user")
         whose = scope(f"{user}-{number // _TURNS_OF_ONE}")
         return call(pb.RememberRequest(scope=whose, item=item, options=options))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memsidecar.domain.conflict import ConflictState
-from memsidecar.domain.errors import InvalidField, NotFound
+from memsidecar.domain.errors import ConflictBlocked, InvalidField, NotFound
 from memsidecar.domain.memory import Entity, Episode, Fact, Preference, State
 from memsidecar.domain.scope import Partition
 from tests.domain.conflicts.knowledge import Knowledge
@@ -142,3 +142,14 @@ def test_what_is_written_of_the_old_id_is_of_the_one_that_is_left(known: Knowled
     known.merge(c, b)
     fact = known.remember(Fact("f", a, "owns", b), mentions=(a, c)).memory
     assert (fact.body.subject, fact.body.object_entity, fact.mentions) == (c, c, (c,))  # type: ignore[union-attr]
+
+
+def test_a_merge_into_what_is_merged_itself_is_undone_after_that_one(known: Knowledge) -> None:
+    a, b, c = known.entity("A"), known.entity("B"), known.entity("C")
+    fact = known.remember(Fact("C is big", subject=c, predicate="size", object_text="big")).memory
+    known.merge(b, c)
+    known.merge(a, b)
+    known.refused(lambda: known.unmerge(c), ConflictBlocked)
+    known.unmerge(b)
+    known.unmerge(c)
+    assert known.memory(fact.id).body == fact.body

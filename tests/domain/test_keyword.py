@@ -126,3 +126,10 @@ def test_steps_of_a_long_row_add_and_remove_all_of_it() -> None:
     assert len(list(index.removing(0, Counter(terms)))) > 3
     assert index.terms_by_row() == {}
     assert index.nbytes == KeywordIndex().nbytes + 6
+
+
+def test_it_says_how_many_texts_have_a_term() -> None:
+    index = indexed([["a", "a", "b"], [], ["a"]])
+    assert (index.documents, index.having("a"), index.having("b"), index.having("z")) == (2, 2, 1, 0)
+    index.remove(2, ["a"])
+    assert (index.documents, index.having("a")) == (1, 1)

@@ -220,3 +220,9 @@ def test_any_fact_has_the_same_slot_each_time_and_is_in_it(
 def test_a_fact_of_half_a_megabyte_is_read_in_part() -> None:
     slot = fact("I have 5 " * 60_000, "5 books " * 60_000, "from 5% to " * 50_000)
     assert len(slot.value) < 1_000
+
+
+def test_numbers_of_an_event_are_no_quantity() -> None:
+    first, second = fact("event", "reached 65% after my first run"), fact("event", "reached 90% of the votes")
+    assert (first.quantity, second.quantity) == (None, None)
+    assert not single_valued(first)

@@ -272,6 +272,54 @@ _STATING: st.SearchStrategy[Command] = st.one_of(
         st.sampled_from(CHOSEN),
     ),
 )
+_OF_MANY_SLOTS = st.builds(
+    Draft,
+    body=st.one_of(
+        st.builds(
+            Fact,
+            st.sampled_from(["so it is", "never so", "the score in biology is up to 80%"]),
+            predicate=st.sampled_from(
+                ["lives_in", "owns", "gadget", "deadline:essay", "deadline:visa", "quiz score", "quiz score in biology"]
+            ),
+            object_text=st.sampled_from(["Oslo", "the Oslo", "🙂", "70%", "0.7", "80 percent", "March 3"]),
+            object_entity=st.sampled_from(["", "", "c0", "c1"]),
+            negated=st.sampled_from([False, False, True]),
+        ),
+        st.builds(
+            Fact,
+            st.sampled_from(["I never wrote Flask routes", "I wrote a Flask route"]),
+            predicate=st.just("experience"),
+            object_text=st.sampled_from(["wrote any Flask routes", "wrote a Flask route", "wrote tests"]),
+            negated=st.booleans(),
+        ),
+        st.builds(
+            Preference,
+            st.sampled_from(["yes", "no"]),
+            topic=st.sampled_from(["food", "tea", "favourite:colour", "favourite:tea"]),
+            value=st.sampled_from(["", "tea", "blue"]),
+            polarity=st.sampled_from([-1.0, 0.0, 1.0]),
+        ),
+    ),
+    path=st.just("d"),
+    agent=st.sampled_from(["", "", "a1"]),
+    valid_from=_times,
+    valid_to=st.none() | st.none() | _times,
+    manner=st.sampled_from([Manner.STATED, *Manner]),
+    confidence=st.sampled_from([0.4, 1.0]),
+)
+_SLOTTED: st.SearchStrategy[Command] = st.one_of(
+    *(st.builds(Remember, _OF_MANY_SLOTS, st.just(False)) for _ in range(6)),
+    st.builds(Settle, _ids, st.integers(0, 2), _choices),
+    st.builds(Unite, st.sampled_from(["merge", "unmerge"]), st.sampled_from(CHOSEN), st.sampled_from(CHOSEN)),
+    st.builds(Remove, st.sampled_from(["delete", "undelete", "purge"]), _ids),
+    st.builds(
+        Create,
+        st.builds(Draft, body=st.builds(Entity, st.sampled_from(["Oslo", "🙂", "The Oslo"])), path=st.just("d")),
+        st.sampled_from(CHOSEN),
+    ),
+)
+SLOTTED = st.lists(_SLOTTED, min_size=4, max_size=25).map(lambda commands: [*_FIRST, *commands])
+"""Histories of slots of every family."""
 KNOWLEDGE = st.lists(_STATING, min_size=4, max_size=25).map(lambda commands: [*_FIRST, *commands])
 
 

@@ -8,10 +8,14 @@ from memsidecar.domain.conflict import Conflict
 from memsidecar.domain.events import Event, Vectors
 from memsidecar.domain.feedback import NO_FEEDBACK, Feedback
 from memsidecar.domain.fold import apply
-from memsidecar.domain.indexed_text import embedded_text
+from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
-from memsidecar.domain.slots import slot_of
+from memsidecar.domain.reading import sources_of
+from memsidecar.domain.slot_places import Sought, place_of
+from memsidecar.domain.slot_words import rarity_among
+from memsidecar.domain.slots import slot_of, value_key
 from memsidecar.domain.text import entity_key
+from memsidecar.domain.tokens import tokens
 from memsidecar.domain.view import names, oldest
 
 
@@ -83,12 +87,33 @@ class NaivePartition:
     def feedback(self, memory_id: str) -> Feedback:
         return self.verdicts.get(memory_id, NO_FEEDBACK)
 
-    def in_slot(self, subject: str, family: str) -> list[str]:
-        slots = ((m.id, slot_of(m)) for m in self.memories.values())
-        return [i for i, slot in slots if slot is not None and (slot.subject, slot.family) == (subject, family)]
+    def in_slot(self, subject: str, family: str, sought: Sought | None = None) -> list[str]:
+        slots = ((m, slot_of(m)) for m in self.memories.values())
+        return [
+            m.id
+            for m, slot in slots
+            if slot is not None
+            and (slot.subject, slot.family) == (subject, family)
+            and (sought is None or sought.fits(place_of(m, slot)))
+        ]
+
+    def called(self, key: str) -> list[str]:
+        entities = ((m.id, m.body) for m in self.memories.values() if isinstance(m.body, Entity))
+        named = ((i, map(value_key, (body.display_name, *body.aliases))) for i, body in entities)
+        return [i for i, keys in named if key and key in keys]
+
+    def read_from(self, memory_id: str) -> list[str]:
+        return [m.id for m in self.memories.values() if memory_id in sources_of(m)]
+
+    def rarity(self, stem: str, /) -> float:
+        texts = [set(tokens(indexed_text(m.body))) for m in self.memories.values()]
+        return rarity_among(len(texts), lambda each: sum(each in text for text in texts))(stem)
 
     def conflict(self, conflict_id: str) -> Conflict | None:
         return self.conflicts.get(conflict_id)
 
     def conflicts_of(self, memory_id: str) -> list[str]:
         return [c.id for c in self.conflicts.values() if memory_id in c.memories]
+
+    def conflicts_about(self, subject: str, attribute: str) -> list[str]:
+        return [c.id for c in self.conflicts.values() if (c.subject, c.attribute) == (subject, attribute)]

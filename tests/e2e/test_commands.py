@@ -33,7 +33,10 @@ def test_an_evaluation_that_was_interrupted_goes_on_where_it_stopped(tmp_path: P
     _evaluate(str(data), str(results))
     first = results.read_text(encoding="utf-8").splitlines()
     assert {r["id"]: r["ranked"][0][0] for r in map(json.loads, first)} == {i: t for i, (_, t) in QUESTIONS.items()}
-    assert all(set(json.loads(line)) == {"id", "ranked", "confidence", "latency_ms"} for line in first)
+    assert all(
+        set(json.loads(line)) == {"id", "ranked", "confidence", "latency_ms", "superseded", "conflicts"}
+        for line in first
+    )
 
     results.write_text(f"{first[0]}\n{first[1][:9]}", encoding="utf-8")  # killed while it wrote
     _evaluate(str(data), str(results))

@@ -78,7 +78,10 @@ async def ingest(client: AsyncMemsidecar, sample: str, turns: list[dict[str, Any
             if outcome.error is not None:
                 raise outcome.error
             for memory in outcome.outcomes:
-                memories[memory.memory.name].append(turn["id"])
+                # What an earlier turn says may have been read only now.
+                messages = [each for source in memory.memory.provenance for each in source.messages]
+                known = memories[memory.memory.name]
+                known += [each for each in dict.fromkeys(messages or [turn["id"]]) if each not in known]
         bar.update(len(said))
     return memories
 

@@ -111,7 +111,10 @@ class InProcess:
         self._turns[sample, outcome.memory.id].append(turn)
         for read in outcome.extracted:
             if isinstance(read, Outcome):
-                self._turns[sample, read.memory.id].append(turn)
+                # What an earlier turn says may have been read only now.
+                said = [message for source in read.memory.provenance for message in source.messages]
+                known = self._turns[sample, read.memory.id]
+                known += [each for each in dict.fromkeys(said) if each not in known]
 
     def result(self, question: dict[str, Any], answer: Recalled) -> dict[str, Any]:
         """What the scorer takes."""

@@ -30,13 +30,13 @@ def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str
     """`superseded`: the turns of hits above which the product has put what holds instead of something that they say.
     A turn says many things: that one of them no longer holds makes it out of date for the questions after that one,
     and for those only the newer one is put there. `conflicts`: pairs of turns that a standing or a counterpart
-    links."""
+    links; a turn with itself when two things that it says contradict each other."""
     superseded: dict[str, None] = {}
     pairs: dict[tuple[str, str], None] = {}
     overtaken: dict[str, set[str]] = {}
 
-    def link(one: Sequence[str], other: Sequence[str]) -> None:
-        pairs.update((((a, b) if a < b else (b, a)), None) for a in one for b in other if a != b)
+    def link(one: Sequence[str], other: Sequence[str], itself: bool = False) -> None:
+        pairs.update((((a, b) if a < b else (b, a)), None) for a in one for b in other if itself or a != b)
 
     for hit in hits:
         own = turns.get(hit.memory, ())
@@ -49,5 +49,5 @@ def marks(hits: Iterable[Shown], turns: Mapping[str, Sequence[str]]) -> dict[str
             if standing.superseded and newer & overtaken.get(hit.memory, set()):
                 superseded.update(dict.fromkeys(stated))
             for other in standing.others:
-                link(stated, turns.get(other, ()))
+                link(stated, turns.get(other, ()), itself=not standing.superseded)
     return {"superseded": list(superseded), "conflicts": [list(pair) for pair in pairs]}

@@ -26,3 +26,9 @@ def test_a_disputed_turn_is_linked_with_its_counterparts_once() -> None:
 
 def test_a_turn_that_says_both_is_not_superseded_by_itself() -> None:
     assert marks([Shown("both", [OLD], "both")], TURNS)["superseded"] == []
+
+
+def test_a_turn_that_contradicts_itself_is_linked_with_itself() -> None:
+    never = Stated("never", False, "", ("done", "e1"))
+    turns = {**TURNS, "never": ["t1"], "done": ["t1"]}
+    assert marks([Shown("e1", [never])], turns)["conflicts"] == [["t1", "t1"]]

@@ -256,7 +256,7 @@ async def test_more_streams_than_the_server_takes_are_refused_early(alive: Live,
         assert refusal.retry_after
         for talk in open_ones:
             await talk.finish()
-        await (await Talk.open(line)).finish()
+        await _taken_again(line)
 
 
 async def test_more_streams_than_a_namespace_may_have_are_refused_and_others_are_not(
@@ -274,7 +274,21 @@ async def test_more_streams_than_a_namespace_may_have_are_refused_and_others_are
         assert refusal.retry_after
         await (await Talk.open(line, scope={"namespace": "other", "user": "ann"})).finish()
         await first.finish()
-        await (await Talk.open(line)).finish()
+        await _taken_again(line)
+
+
+async def _taken_again(line: grpc.aio.Channel) -> None:
+    """A stream counts until the server has cleaned up after it, a moment after the client was told of its end."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await (await Talk.open(line)).finish()
+            except grpc.aio.AioRpcError as error:
+                if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+                    raise
+                await asyncio.sleep(0.02)
+            else:
+                return
 
 
 async def test_drain_tells_every_stream_and_waits_for_those_that_finish(alive: Live, settings: ServerSettings) -> None:

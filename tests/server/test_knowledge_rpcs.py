@@ -274,8 +274,8 @@ async def test_a_long_history_comes_page_by_page_in_order(real: Api) -> None:
     assert seen == [f"city {number}" for number in range(100)]
     assert await history(real, slot={"attribute": "lives_in"}, as_of=when(valid=150)) == ["city 50"]
     for wrong, field in (
-        ({"memory": told.results[0].outcomes[0].memory.name, "slot": {"attribute": "lives_in"}}, ""),
-        ({}, ""),
+        ({"memory": told.results[0].outcomes[0].memory.name, "slot": {"attribute": "lives_in"}}, "slot.attribute"),
+        ({}, "slot.attribute"),
         ({"slot": {"attribute": "lives_in"}, "page_token": request.page_token or "x"}, "page_token"),
     ):
         asked = pb.ListSlotHistoryRequest(scope=SCOPE, **wrong)

@@ -114,7 +114,7 @@ class Stack:
         self.recalling = self.recall_with(self.session_store)
         self.knowledge = Knowledge(self.residency, self.preparing, self.backlog)
         self.slot_history = SlotHistory(self.moments)
-        self.unite = UniteEntities(self.residency, clock, ids)
+        self.unite = UniteEntities(self.residency)
         self.judging = GiveFeedback(self.residency)
         self.watch = self.watch_with(60.0)
         self.projector: GraphProjector | None = None

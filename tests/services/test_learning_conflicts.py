@@ -209,3 +209,13 @@ async def test_what_a_caller_has_said_of_a_fact_stays_when_its_sentence_changes(
     assert isinstance(outcome, Outcome)
     changed = await reworded(learning, outcome.memory, statement="I live in Rome, still")
     assert changed.body == replace(given, statement="I live in Rome, still")
+
+
+async def test_a_successor_in_an_office_takes_the_place_of_who_held_it(learning: Stack) -> None:
+    (alice,) = learned(await told(learning, say("Alice is CEO of Acme.", time=MONDAY - 150 * DAY)))
+    (bob,) = learned(await told(learning, say("Bob is CEO of Acme.", time=MONDAY - DAY)))
+    assert (await learning.memories.get(ANN.partition, alice.id)).state is State.SUPERSEDED
+    assert (await learning.memories.get(ANN.partition, bob.id)).state is State.ACTIVE
+    (carol,) = learned(await told(learning, say("Carol is CEO of Globex.", time=MONDAY)))
+    assert (await learning.memories.get(ANN.partition, bob.id)).state is State.ACTIVE
+    assert carol.state is State.ACTIVE

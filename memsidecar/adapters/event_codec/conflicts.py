@@ -44,6 +44,7 @@ def conflict_fields(conflict: Conflict) -> dict[str, Any]:
             for b in conflict.before
         ],
         "version": conflict.version,
+        "opened": conflict.opened,
     }
 
 
@@ -68,6 +69,7 @@ def conflict_from(message: event_pb2.Conflict) -> Conflict:
         evidence=tuple(Evidence(e.memory_id, e.source_id, e.start, e.end) for e in message.evidence),
         before=tuple(_before(b) for b in message.before),
         version=message.version,
+        opened=message.opened,
     )
 
 

@@ -14,22 +14,33 @@ from memsidecar.domain.view import PartitionView
 
 # A short answer; what is longer is not read further.
 _READ = 2_000
+# What is denied, or was so before, and what may stand between that and the value.
 _DENIED = re.compile(
-    r"(?:\b(?:not|no|never|isn't|wasn't|neither|nor|no longer|not in|not at|don't|doesn't)|不是|不在|不|没有|没|别)"
-    r"(?: (?:in|at|the|a|an|live in|work at|like))? ?$"
+    r"(?:\b(?:not|no|never|isn't|wasn't|neither|nor|no longer|don't|didn't|doesn't|haven't|left|used to)"
+    r"(?: (?:in|at|to|for|from|the|a|an|be|been|is|live|lived|living|work|worked|working|move|moved|like|liked|really"
+    r"|ever|any more|anymore)){0,4}"
+    r"|(?:不是|不再|不|没有|没|别|从没|以前|之前|曾经|原来|过去)(?:在|是|住过?|喜欢|工作|搬到?|去过?|有|叫|用){0,3}) ?$"
 )
-_YES = re.compile(r"(?:yes|yeah|yep|right|true|correct|i do|i did|i have|是|是的|对|对的|没错|喜欢|有|做过)\b")
+_YES = re.compile(r"(?:(?:yes|yeah|yep|right|true|correct|i do|i did|i have)\b|是|对|没错|喜欢|有|做过|不错)")
 _NO = re.compile(
-    r"(?:no|nope|not|never|wrong|false|i don't|i do not|i didn't|i haven't|不|不是|不对|没有|没|从没|从来没有)"
+    r"(?:(?:no|nope|not|never|wrong|false|i don't|i do not|i didn't|i haven't)\b|不(?!错)|没(?!错)|从没|从来没有)"
+)
+# Who does not know has not answered, nor who asks back.
+_UNSURE = re.compile(
+    r"\b(?:not (?:really |quite |so )?sure|no idea|dunno|(?:don't|do not|can't|cannot) (?:know|remember|recall"
+    r"|say|tell)"
+    r"|(?:why|what) do you|what do you mean)\b|不知道|不确定|不清楚|不记得|记不清|说不准|不好说"
 )
 
 
 def answered(view: PartitionView, text: str, memories: Sequence[Memory], rule: Rule) -> str:
     """The id of the memory whose value the answer names; the newest, when several have it.
 
-    Raises InvalidField when it names none or several of the values.
+    Raises InvalidField when it names none or several of the values, or says that its author does not know.
     """
     answer = normalise(text[:_READ])
+    if _UNSURE.search(answer) or text.rstrip().endswith(("?", "？")):
+        raise InvalidField("answer", "does not decide; ask again, or choose a memory")
     stances = [(m, s) for m in memories if (s := stance_of(view, m)) is not None]
     if rule is not Rule.VALUE:
         return _affirmed(answer, stances)

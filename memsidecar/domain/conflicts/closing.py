@@ -93,7 +93,8 @@ def still_contradict(view: PartitionView, memory_ids: Iterable[str], gone: Set[s
     disputed = [m for m in there if m is not None and m.state is State.DISPUTED]
     stances = [stance for stance in (stance_of(view, m) for m in disputed) if stance is not None]
     return any(
-        same_slot(one.slot, other.slot) and rule_between(one, other, single=True) is not None
+        same_slot(one.slot, other.slot, rarity=view.rarity)
+        and rule_between(one, other, single=True, rarity=view.rarity) is not None
         for one, other in combinations(stances, 2)
     )
 

@@ -63,7 +63,11 @@ def _all_in(view: HistoryView, slot: Slot) -> list[Memory]:
     found = []
     for memory in there:
         theirs = slot_of(memory) if memory is not None else None
-        if memory is not None and theirs is not None and (not slot.qualifier or same_slot(slot, theirs)):
+        if (
+            memory is not None
+            and theirs is not None
+            and (not slot.qualifier or same_slot(slot, theirs, rarity=view.rarity))
+        ):
             found.append(memory)
     return found
 

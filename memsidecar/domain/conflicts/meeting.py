@@ -58,7 +58,7 @@ def meet(memory: Memory, slot: Neighbourhood, now: int, said: int) -> Met:
     later: list[Peer] = []
     again: list[tuple[int, Peer]] = []
     newer: list[Peer] = []
-    for peer in sorted(slot.against, key=lambda p: order_of(p.memory)):
+    for peer in sorted(slot.against(start, end), key=lambda p: order_of(p.memory)):
         if never_true(peer.memory):
             continue
         if start_of(peer.memory) > start:
@@ -76,7 +76,7 @@ def meet(memory: Memory, slot: Neighbourhood, now: int, said: int) -> Met:
     met = [*earlier, *(p for _, p in again), *later]
     contested = tuple(p for p in met if alive(p.memory, now))
     cut = tuple(p for p in contested if p not in later and p not in newer)
-    resumed = None if newer or not later else _resumed(memory, later, slot.alike, said)
+    resumed = None if newer or not later else _resumed(memory, later, slot, said)
     late = bool(newer) or (bool(later) and resumed is None)
     return Met(tuple(earlier), tuple(later), contested, cut, tuple(again), late, resumed)
 
@@ -86,21 +86,21 @@ def _holds_after(memory: Memory, time: int) -> bool:
     return end is None or end > time
 
 
-def _resumed(memory: Memory, later: Sequence[Peer], alike: Sequence[Memory], said: int) -> int | None:
+def _resumed(memory: Memory, later: Sequence[Peer], slot: Neighbourhood, said: int) -> int | None:
     ends = [end_of(peer.memory) for peer in later]
     last = max((end for end in ends if end is not None), default=None)
     if None in ends or last is None or last > said or memory.state is State.SUPERSEDED:
         return None
-    if any(_holds_after(other, last) and not never_true(other) for other in alike):
+    if any(_holds_after(other, last) and not never_true(other) for other in slot.alike()):
         return None
     return last if _holds_after(memory, last) else None
 
 
-def holding_between(against: Sequence[Peer], start: int, end: int, known: Sequence[Peer]) -> list[Peer]:
+def holding_between(slot: Neighbourhood, start: int, end: int, known: Sequence[Peer]) -> list[Peer]:
     """Those that hold at some time from `start` to `end`, apart from those known."""
     return [
         peer
-        for peer in against
+        for peer in slot.against(start, end)
         if peer not in known
         and not never_true(peer.memory)
         and start_of(peer.memory) < end

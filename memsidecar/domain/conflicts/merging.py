@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
+from memsidecar.domain.claims import Manner
 from memsidecar.domain.conflicts.chain import (
     end_of,
     holds_at,
@@ -14,22 +14,50 @@ from memsidecar.domain.conflicts.chain import (
     said_of,
     start_of,
 )
-from memsidecar.domain.conflicts.peers import Neighbourhood, Peer
+from memsidecar.domain.conflicts.peers import Neighbourhood
 from memsidecar.domain.memory import Memory, State, text_of
+from memsidecar.domain.slots import same_value, slot_of
 from memsidecar.domain.text import normalise
+from memsidecar.domain.view import PartitionView
 
 
 def said_again(new: Memory, slot: Neighbourhood) -> Memory | None:
     """The memory that says what a new one says, of a time that joins on to its own: nothing that contradicts it lies
     between. None when there is none, or when merging would lose words of it."""
-    homes = [m for m in slot.alike if _keeps_text(m, new) and _joins(m, new, slot.against)]
+    homes = [m for m in slot.alike() if _keeps_text(m, new) and _joins(m, new, slot)]
+    if homes and slot.stance.slot.quantity is not None:
+        # A number may come twice by chance: what is surely of the same thing, with another number, goes before.
+        against = (p for p in slot.against(start_of(new), None) if p.memory.state is State.ACTIVE)
+        surest = max((slot.sure(p.stance.slot) for p in against), default=0.0)
+        homes = [m for m in homes if (theirs := slot_of(m)) is not None and slot.sure(theirs) >= surest]
     return min(homes, key=lambda m: (not holds_at(m, start_of(new)), order_of(m)), default=None)
 
 
-def lost_again(new: Memory, slot: Neighbourhood) -> Memory | None:
-    """The memory of the same content that has lost before, as a new one has lost now."""
-    same = (m for m in slot.alike if m.digest == new.digest and never_true(m))
-    return next(same, None) if never_true(new) else None
+def echoed(new: Memory, slot: Neighbourhood, manner: Manner) -> Memory | None:
+    """The quantity that a text tells again after another one took its place, the newest of several: without a word that
+    it is so once more, or with the value that it had before in the same words, it is the old news. None for what a
+    caller states by himself."""
+    own = slot.stance.slot
+    if own.quantity is None or not any(source.derived_from for source in new.provenance):
+        return None
+    found = []
+    for other in slot.of_the_value():
+        theirs = slot_of(other)
+        if theirs is None or theirs.quantity is None or other.state is not State.SUPERSEDED:
+            continue
+        before = theirs.quantity.before
+        again = before is not None and before == own.quantity.before
+        if same_value(theirs, own) and other.scope.agent == new.scope.agent and (manner is Manner.STATED or again):
+            found.append(other)
+    return max(found, key=order_of, default=None)
+
+
+def lost_again(view: PartitionView, new: Memory) -> Memory | None:
+    """The memory of the same content that has lost before, as a new one has lost now; the first of several."""
+    if not never_true(new):
+        return None
+    same = (view.memory(memory_id) for memory_id in view.holders(new.digest) if memory_id != new.id)
+    return min((m for m in same if m is not None and never_true(m)), key=lambda m: (m.created_at, m.id), default=None)
 
 
 def joined(known: Memory, new: Memory) -> Memory:
@@ -61,7 +89,7 @@ def _keeps_text(known: Memory, new: Memory) -> bool:
     return normalise(text_of(new.body)) in normalise(text_of(known.body))
 
 
-def _joins(known: Memory, new: Memory, against: Iterable[Peer]) -> bool:
+def _joins(known: Memory, new: Memory, slot: Neighbourhood) -> bool:
     if never_true(known):
         return False
     start, first, last = start_of(new), start_of(known), end_of(known)
@@ -72,10 +100,13 @@ def _joins(known: Memory, new: Memory, against: Iterable[Peer]) -> bool:
     touching = new.valid_to is None or new.valid_to >= first if start < first else last is not None and start <= last
     if not touching and known.digest != new.digest:
         return False
-    others = [p.memory for p in against if not never_true(p.memory)]
     if start < first:
-        return not any(_stands_between(other, start, first, said_of(new)) for other in others)
-    return last is not None and not any(last <= start_of(other) <= start for other in others)
+        return not any(_stands_between(other, start, first, said_of(new)) for other in _true_in(slot, start, first))
+    return last is not None and not any(last <= start_of(other) <= start for other in _true_in(slot, last, start))
+
+
+def _true_in(slot: Neighbourhood, since: int, until: int) -> list[Memory]:
+    return [peer.memory for peer in slot.against(since, until) if not never_true(peer.memory)]
 
 
 def _stands_between(other: Memory, start: int, first: int, said: int) -> bool:

@@ -32,7 +32,8 @@ def flag(decision: Decision, memory: Memory, stance: Stance, peers: Sequence[Pee
         if known.state is not State.DISPUTED:
             disputed = replace(known, state=State.DISPUTED, updated_at=decision.now, version=known.version + 1)
             changed.append((Change.DISPUTED, disputed))
-    conflict = _joined(decision, memory, peers) or _new(decision, memory, stance, peers, policy)
+    conflict = _joined(decision, memory, peers)
+    conflict = conflict or replace(_new(decision, memory, stance, peers, policy), opened=True)
     disputed = replace(memory, state=State.DISPUTED)
     explanation = "it contradicts what is known; all of it is disputed until the conflict is resolved"
     return Opened(disputed, tuple(changed), conflict, Action.CONFLICT_FLAGGED, explanation)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from memsidecar.domain import slots
 from memsidecar.domain.conflict import Rule
-from memsidecar.domain.conflicts.chain import never_true
+from memsidecar.domain.conflicts.chain import never_true, start_of
 from memsidecar.domain.conflicts.hints import learned_single
 from memsidecar.domain.conflicts.rules import ConflictRules
 from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
+from memsidecar.domain.reading import sources_of
+from memsidecar.domain.slot_places import Sought, entity_value, numbers_of, own_key, words_of
 from memsidecar.domain.slot_words import Rarity, alike
-from memsidecar.domain.slots import EXPERIENCE, OPPOSED, Slot, opposed, slot_of, value_key
-from memsidecar.domain.text import normalise
-from memsidecar.domain.view import PartitionView
+from memsidecar.domain.slots import EXPERIENCE, OPPOSED, Slot, opposed, slot_of
+from memsidecar.domain.view import PartitionView, called_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +41,23 @@ def stance_of(view: PartitionView, memory: Memory) -> Stance | None:
     if slot is None:
         return None
     match memory.body:
-        case Fact() as fact:
-            values = frozenset(_values(view, fact))
-            sign = -1 if fact.negated else 1
-        case Preference(topic=topic, value=value, polarity=polarity):
-            values = frozenset(key for key in (value_key(value or topic),) if key)
+        case Fact(negated=negated):
+            sign = -1 if negated else 1
+        case Preference(polarity=polarity):
             sign = (polarity > 0) - (polarity < 0)
         case _:
             return None
+    values = frozenset(_values(view, memory))
     return Stance(slot, values, sign, memory.scope.agent) if values else None
 
 
-def _values(view: PartitionView, fact: Fact) -> Iterator[str]:
-    if fact.object_entity:
-        yield f"@{fact.object_entity}"
-        entity = view.memory(fact.object_entity)
+def _values(view: PartitionView, memory: Memory) -> Iterator[str]:
+    if key := own_key(memory):
+        yield key
+    if isinstance(memory.body, Fact) and memory.body.object_entity:
+        entity = view.memory(memory.body.object_entity)
         if entity is not None and isinstance(entity.body, Entity):
-            yield from filter(None, map(value_key, (entity.body.display_name, *entity.body.aliases)))
-    elif fact.object_text:
-        yield value_key(fact.object_text)
-    elif fact.object_value:
-        yield _json_key(fact.object_value)
-
-
-def _json_key(value: str) -> str:
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return normalise(value)
-    if isinstance(found, str):
-        return value_key(found)
-    return json.dumps(found, sort_keys=True, ensure_ascii=False)
+            yield from called_keys(entity.body)
 
 
 def rule_between(one: Stance, other: Stance, single: bool, rarity: Rarity = alike) -> Rule | None:
@@ -98,34 +84,82 @@ class Peer:
 
 
 class Neighbourhood:
-    """All memories of one memory's slot, told apart by how they stand to it. `changing` says that its words tell that
-    something is otherwise now: then an attribute that nobody has listed has one value at a time, unless what became of
-    its conflicts says more (`learned_single`)."""
+    """The memories of one memory's slot, told apart by how they stand to it, as far as they are asked for. `changing`
+    says that its words tell that something is otherwise now: then an attribute that nobody has listed has one value at
+    a time, unless what became of its conflicts says more (`learned_single`)."""
 
     def __init__(
         self, view: PartitionView, memory: Memory, stance: Stance, rules: ConflictRules, changing: bool
     ) -> None:
-        others = list(in_slot(view, memory, stance.slot, changing, rules.rarity))
         single = rules.single(stance.slot)
         if single is None:
-            learned = learned_single(view, stance.slot.family, others)
+            learned = learned_single(view, memory.id, stance.slot)
             single = changing if learned is None else learned
         self.stance, self.single = stance, single
-        self.against: list[Peer] = []
-        self.alike: list[Memory] = []
-        for other in others:
-            theirs = stance_of(view, other)
-            if theirs is None:
+        self._view, self._memory, self._rarity, self._changing = view, memory, view.rarity, changing
+        self._values = numbers_of(stance.slot, _all_keys(view, stance.values))
+        self._words = words_of(stance.slot)
+
+    def alike(self) -> list[Memory]:
+        """Those that say the same for the same agent, and hold when the memory begins, or later, or are no history."""
+        later = Sought(self._values, self._words, since=start_of(self._memory))
+        lasting = Sought(self._values, self._words, superseded=False)
+        found = {m.id: m for sought in (later, lasting) for m in self._found(sought)}
+        stance = self.stance
+        theirs = ((m, stance_of(self._view, m)) for m in found.values())
+        return [
+            m
+            for m, other in theirs
+            if other is not None
+            and stance.same_value(other)
+            and (stance.sign, stance.agent) == (other.sign, other.agent)
+            and self._rule(other) is None
+        ]
+
+    def against(self, since: int, until: int | None) -> list[Peer]:
+        """Those that cannot hold at a time with it, and are true at some time from `since` to `until` (None: ever)."""
+        if self.stance.slot.family == EXPERIENCE:
+            sought = Sought(words=self._words, negated=not self.stance.slot.negated, since=since, until=until)
+        elif self.single:
+            sought = Sought(words=self._words, since=since, until=until)
+        else:
+            sought = Sought(self._values, self._words, since=since, until=until)
+        peers = []
+        for other in self._found(sought):
+            theirs = stance_of(self._view, other)
+            if theirs is None or (rule := self._rule(theirs)) is None:
                 continue
-            rule = rule_between(theirs, stance, self.single, rules.rarity)
-            if (rule := _named(rule, memory)) is not None:
-                self.against.append(Peer(other, theirs, rule))
-            elif stance.same_value(theirs) and stance.sign == theirs.sign and stance.agent == theirs.agent:
-                self.alike.append(other)
+            if rule is Rule.VALUE and self.stance.slot.quantity is not None and _of_one_text(other, self._memory):
+                continue  # "3 of the 5": a text may tell several amounts of one thing
+            peers.append(Peer(other, theirs, rule))
+        return peers
+
+    def of_the_value(self) -> Iterator[Memory]:
+        """At least those that have its value, of every time."""
+        return self._found(Sought(self._values, self._words))
+
+    def _found(self, sought: Sought) -> Iterator[Memory]:
+        return in_slot(self._view, self._memory, self.stance.slot, self._changing, sought)
+
+    def _rule(self, theirs: Stance) -> Rule | None:
+        rule = rule_between(theirs, self.stance, self.single, self._rarity)
+        return Rule.POLARITY if rule is Rule.NEGATION and isinstance(self._memory.body, Preference) else rule
+
+    def sure(self, slot: Slot) -> float:
+        """How sure it is that another slot is the same (`slots.same_slot`)."""
+        return slots.same_slot(slot, self.stance.slot, changed=self._changing, rarity=self._rarity)
 
 
-def _named(rule: Rule | None, memory: Memory) -> Rule | None:
-    return Rule.POLARITY if rule is Rule.NEGATION and isinstance(memory.body, Preference) else rule
+def _of_one_text(one: Memory, other: Memory) -> bool:
+    """Whether both were read from the same text."""
+    return not set(sources_of(one)).isdisjoint(sources_of(other))
+
+
+def _all_keys(view: PartitionView, keys: Iterable[str]) -> Iterator[str]:
+    """The keys, and those of the entities that are called so."""
+    for key in keys:
+        yield key
+        yield from map(entity_value, view.called(key))
 
 
 class SlotView(Protocol):
@@ -133,19 +167,21 @@ class SlotView(Protocol):
 
     def memory(self, memory_id: str) -> Memory | None: ...
 
-    def in_slot(self, subject: str, family: str) -> Iterable[str]: ...
+    def in_slot(self, subject: str, family: str, sought: Sought | None = None) -> Iterable[str]: ...
+
+    def rarity(self, stem: str, /) -> float: ...
 
 
 def in_slot(
-    view: SlotView, memory: Memory, slot: Slot, changing: bool = True, rarity: Rarity = alike
+    view: SlotView, memory: Memory, slot: Slot, changing: bool = True, sought: Sought | None = None
 ) -> Iterator[Memory]:
-    """The other memories of a slot, deleted ones left out."""
-    for memory_id in view.in_slot(slot.subject, slot.family):
+    """The other memories of a slot, at least those that are `sought`; deleted ones left out."""
+    for memory_id in view.in_slot(slot.subject, slot.family, sought):
         other = view.memory(memory_id) if memory_id != memory.id else None
         if other is None or other.state is State.DELETED:
             continue
         theirs = slot_of(other)
-        if theirs is not None and same_slot(theirs, slot, changing, rarity):
+        if theirs is not None and same_slot(theirs, slot, changing, view.rarity):
             yield other
 
 

@@ -44,6 +44,8 @@ def judge(
             lost = any(said_by < source_of(peer.memory) for peer in cut)
             return Verdict.LOSE if lost else Verdict.CHAIN
         case Policy.AUTO:
+            if manner is Manner.ADDED and cut:
+                return Verdict.KEEP_BOTH
             plain = all(peer.rule is not Rule.EXPERIENCE for peer in contested) and _plain(memory, manner, said_by, cut)
             return Verdict.CHAIN if plain else Verdict.FLAG
 

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from memsidecar.domain.conflict import Before, Conflict, ConflictState, Resolution
 from memsidecar.domain.conflicts.answers import answered
-from memsidecar.domain.conflicts.chain import dated, ended, never, order_of, rebased, start_of
+from memsidecar.domain.conflicts.chain import before_of, dated, ended, never, order_of, rebased, start_of
 from memsidecar.domain.conflicts.opening import evidence_of
 from memsidecar.domain.conflicts.peers import rule_between, stance_of
-from memsidecar.domain.conflicts.undoing import Taken, check_later, conflict_at, take_back
+from memsidecar.domain.conflicts.undoing import Taken, as_they_are, check_later, conflict_at, take_back
 from memsidecar.domain.decide import create_apart
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Draft
@@ -73,17 +73,18 @@ Choice: TypeAlias = Keep | Replace | Split | Dismiss | Answer
 
 
 def resolve(decision: Decision, conflict_id: str, choice: Choice, etag: str = "", reason: str = "") -> Conflict:
-    """Settle an open conflict, or settle a resolved one otherwise: that is an undo and a settling in one decision.
+    """Settle an open conflict or one that was undone, or settle a resolved one otherwise: that is an undo and a
+    settling in one decision.
 
-    Raises NotFound, EtagMismatch, ConflictBlocked, InvalidField (also for one that is dismissed or undone), and what
+    Raises NotFound, EtagMismatch, ConflictBlocked, InvalidField (also for one that is dismissed), and what
     `decide.create` raises for a replacement.
     """
     conflict = conflict_at(decision, conflict_id, etag)
-    if conflict.state not in (ConflictState.OPEN, ConflictState.RESOLVED):
-        raise InvalidField("name", f"is {conflict.state.name.lower()}; only open and resolved ones can be resolved")
-    if conflict.state is ConflictState.RESOLVED:
+    if conflict.state is ConflictState.DISMISSED:
+        raise InvalidField("name", "is dismissed; only open, resolved and undone ones can be resolved")
+    if conflict.state is not ConflictState.OPEN:
         check_later(decision, conflict)
-    taken = take_back(decision, conflict)
+    taken = as_they_are(decision, conflict) if conflict.state is ConflictState.UNDONE else take_back(decision, conflict)
     settling = _Settling(decision, conflict, taken)
     match choice:
         case Answer(text, correction):
@@ -116,6 +117,9 @@ class _Settling:
     before: tuple[Before, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.conflict.state is ConflictState.UNDONE:
+            self.before = tuple(map(before_of, self.taken.memories.values()))
+            return
         # What was dated while it was open stays dated when its resolution is undone.
         self.before = tuple(_rebased(before, self.taken.memories) for before in self.conflict.before)
 
@@ -133,8 +137,9 @@ class _Settling:
         self._beat(losers, winner, correction)
         kept = self.taken.memories[memory_id]
         if losers:
+            # What never was so gives its time to the winner, which loses none of its own.
             starts = [start_of(m) for m in losers] if correction else []
-            kept = replace(dated(kept), valid_from=min(starts, default=start_of(kept)))
+            kept = replace(dated(kept), valid_from=min([start_of(kept), *starts]))
         self._change(kept, Change.RESTORED)
         self.winner, self.losers = memory_id, tuple(m.id for m in losers)
 
@@ -197,7 +202,7 @@ class _Settling:
         stances = stance_of(self.decision.view, one), stance_of(self.decision.view, other)
         if stances[0] is None or stances[1] is None:
             return True
-        return rule_between(stances[0], stances[1], single=True) is not None
+        return rule_between(stances[0], stances[1], single=True, rarity=self.decision.view.rarity) is not None
 
     def _beat(self, losers: Sequence[Memory], winner: Memory, correction: bool) -> None:
         now, start = self.decision.now, start_of(winner)

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from memsidecar.domain.attributes import ATTRIBUTES, Cardinality
 from memsidecar.domain.conflict import Policy
-from memsidecar.domain.slot_words import Rarity, alike
 from memsidecar.domain.slots import EXPERIENCE, PREFERENCE, Slot, single_valued
 
 _NO_POLICIES: Mapping[str, Policy] = MappingProxyType({})
@@ -17,13 +16,11 @@ _NO_CARDINALITIES: Mapping[str, Cardinality] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ConflictRules:
-    """`policies` and `cardinalities` are by the attribute's key, and go before the table of attributes. `rarity` says
-    how telling a word is in the partition that the rules are applied to."""
+    """`policies` and `cardinalities` are by the attribute's key, and go before the table of attributes."""
 
     default: Policy = Policy.AUTO
     policies: Mapping[str, Policy] = field(default_factory=lambda: _NO_POLICIES)
     cardinalities: Mapping[str, Cardinality] = field(default_factory=lambda: _NO_CARDINALITIES)
-    rarity: Rarity = alike
 
     def policy(self, attribute: str, asked: Policy | None = None) -> Policy:
         """What a contradiction leads to: what the write asks for, else the attribute's, else the default."""

@@ -76,7 +76,7 @@ class Settled:
 def neighbourhood(decision: Decision, memory: Memory, challenge: Challenge) -> Neighbourhood | None:
     """The memories of its slot; None for what has none."""
     stance = stance_of(decision.view, memory)
-    changing = challenge.manner is not Manner.STATED
+    changing = challenge.manner in (Manner.CHANGED, Manner.CORRECTED)
     return Neighbourhood(decision.view, memory, stance, challenge.rules, changing) if stance is not None else None
 
 
@@ -89,7 +89,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neigh
     if never_true(memory) or over_since_some_time(memory):
         return Settled(memory)
     slot = slot or neighbourhood(decision, memory, challenge)
-    if slot is None or not slot.against:
+    if slot is None:
         return Settled(memory)
     stance = slot.stance
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
@@ -113,7 +113,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neigh
         case Verdict.CHAIN:
             chain = _Chain(decision, memory, policy, stance.slot.family)
             if challenge.manner is Manner.CORRECTED and met.earlier:
-                return chain.corrected(met, slot.against)
+                return chain.corrected(met, slot)
             return chain.inserted(outranked(met, memory, policy, challenge.said_by))
 
 
@@ -184,13 +184,13 @@ class _Chain:
         self.changed[first.id] = (Change.CREATED, first)
         self.apart.append(first)
 
-    def corrected(self, met: Met, against: Sequence[Peer]) -> Settled:
+    def corrected(self, met: Met, slot: Neighbourhood) -> Settled:
         alone, now = self.memory, self.decision.now
         last = met.earlier[-1]
         wrong = [p for p in met.earlier if p.stance.same_value(last.stance) and p.stance.sign == last.stance.sign]
         start = min(start_of(p.memory) for p in wrong)
         new = replace(alone, valid_from=start)
-        losers = [*met.earlier, *holding_between(against, start, start_of(alone), met.earlier)]
+        losers = [*met.earlier, *holding_between(slot, start, start_of(alone), met.earlier)]
         for peer in losers:
             changed = never(peer.memory, now) if peer in wrong else ended(peer.memory, start, now)
             self._change(Change.SUPERSEDED, changed)
@@ -250,6 +250,7 @@ class _Chain:
             evidence=evidence_of(memories),
             before=tuple({**{m.id: before_of(m) for m in before}, **earlier}.values()),
             version=known.version + 1 if known is not None else 1,
+            opened=known is not None and known.opened,
         )
         self.conflicts.append(new)
 

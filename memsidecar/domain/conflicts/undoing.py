@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -20,8 +20,9 @@ _RESTORED: Mapping[str, Change] = MappingProxyType({})
 
 
 def undo(decision: Decision, conflict_id: str, etag: str = "", reason: str = "") -> Conflict:
-    """Take a resolution back. Each of its memories has the state, the validity and the times of before the conflict,
-    byte for byte, under its next version; what a replacement has created is deleted.
+    """Take a resolution back. Each of its memories has the state, the validity and the times of before it, byte for
+    byte, under its next version: where somebody had to decide, they are disputed and the conflict is open again. What
+    a replacement has created is deleted.
 
     Raises NotFound, EtagMismatch, ConflictBlocked, InvalidField (it is not resolved).
     """
@@ -29,7 +30,7 @@ def undo(decision: Decision, conflict_id: str, etag: str = "", reason: str = "")
     if conflict.state is not ConflictState.RESOLVED:
         raise InvalidField("name", f"is {conflict.state.name.lower()}; only a resolution can be undone")
     check_later(decision, conflict)
-    take_back(decision, conflict).record(reason, _RESTORED)
+    taken = take_back(decision, conflict)
     undone = replace(
         conflict,
         state=ConflictState.UNDONE,
@@ -38,6 +39,19 @@ def undo(decision: Decision, conflict_id: str, etag: str = "", reason: str = "")
         reason=reason,
         version=conflict.version + 1,
     )
+    if conflict.opened and len(members := taken.alive()) > 1:
+        taken.dispute(members, conflict.created_at)
+        undone = replace(
+            undone,
+            state=ConflictState.OPEN,
+            memories=tuple(i for i in conflict.memories if i not in taken.created),
+            resolution=Resolution.NONE,
+            winner="",
+            losers=(),
+            resolved_at=None,
+            resolved_by="",
+        )
+    taken.record(reason, _RESTORED)
     decision.record(ConflictRecorded(undone, decision.request.actor, reason))
     return undone
 
@@ -87,6 +101,16 @@ class Taken:
     created: tuple[str, ...] = ()
     """What it has created: a replacement, the earlier time of what was true twice."""
 
+    def alive(self) -> list[Memory]:
+        """Those that are not deleted, without what it has created."""
+        return [m for m in self.memories.values() if m.state is not State.DELETED]
+
+    def dispute(self, members: Iterable[Memory], since: int) -> None:
+        """Make them disputed, as they were since some time."""
+        for memory in members:
+            time = max(memory.updated_at, since)
+            self.memories[memory.id] = replace(memory, state=State.DISPUTED, updated_at=time)
+
     def record(self, reason: str, changes: Mapping[str, Change]) -> None:
         """Record each that is not so already, `changes` saying why."""
         decision = self.decision
@@ -103,6 +127,12 @@ class Taken:
             known = decision.view.memory(memory_id)
             if known is not None and known.state is not State.DELETED:
                 soft_delete(decision, known, "the resolution that created it was taken back")
+
+
+def as_they_are(decision: Decision, conflict: Conflict) -> Taken:
+    """The memories of a conflict that changes nothing any more."""
+    there = (decision.view.memory(memory_id) for memory_id in conflict.memories)
+    return Taken(decision, {memory.id: memory for memory in there if memory is not None})
 
 
 def take_back(decision: Decision, conflict: Conflict) -> Taken:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 from memsidecar.domain import attributes
 from memsidecar.domain.conflict import Conflict, ConflictState, Resolution, Rule
@@ -13,6 +14,7 @@ from memsidecar.domain.memory import Entity, Fact, Memory, Preference, State
 from memsidecar.domain.view import IDENTITY
 
 _LONGEST = 120
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def explanation(conflict: Conflict, memories: Mapping[str, Memory]) -> str:
@@ -48,6 +50,9 @@ def _sentence(conflict: Conflict, memories: Mapping[str, Memory], listed: str, c
             outcome = (f"{won} holds, the rest never did", f"{won}成立，其余从未成立")
         case _, Resolution.REPLACED:
             outcome = (f"none was right; {won} is", f"都不对，{won}才对")
+        case _ if winner is not None and winner.valid_from and winner.valid_from > (conflict.resolved_at or 0):
+            day = _day(winner.valid_from)
+            outcome = (f"{won} holds from {day} on, the rest until then", f"从{day}起{won}成立，其余到那时为止")
         case _:
             outcome = (f"{won} holds now, the rest is history", f"现在{won}成立，其余已成历史")
     return f"{what}；{outcome[1]}。" if chinese else f"{what}; {outcome[0]}."
@@ -59,6 +64,10 @@ _RULES = {
     Rule.NEGATION: ("{} affirm and deny the same", "{}一个肯定一个否定"),
     Rule.EXPERIENCE: ("{}: what is said never to have been done, and its doing", "{}：一说没做过，一说做过"),
 }
+
+
+def _day(time: int) -> str:
+    return (_EPOCH + timedelta(microseconds=time)).date().isoformat()
 
 
 def question(conflict: Conflict, memories: Mapping[str, Memory]) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from memsidecar.domain.attributes import qualifier_of
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import chinese_words as words
 from memsidecar.domain.extraction.chinese_subject import Subject
+from memsidecar.domain.extraction.chinese_words import RELATIONS
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import CHINESE_TIME, chinese_time
 from memsidecar.domain.extraction.values import han_trimmed
@@ -81,6 +82,8 @@ def dated(reading: Reading) -> bool:
         (found := _CHANGED_TO.match(text, at, end))
         and text[reading.start : at].find("我") != -1
         and not re.search(r"[他她你说]", found.group("of"))
+        # Somebody's move ("我老公换到美团了") is his own.
+        and found.group("of") not in RELATIONS
     ):
         if (span := han_trimmed(text, *found.span("what"))) is not None:
             of = qualifier_of(found.group("of"))

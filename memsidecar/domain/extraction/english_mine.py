@@ -152,8 +152,9 @@ def mine(reading: Reading, at: int, end: int, manner: Manner) -> bool:
         manner = Manner.CHANGED if manner is Manner.STATED else manner
     start = found.end()
     span: Span | None
-    if attribute in ("email", "phone"):
-        known = (_EMAIL if attribute == "email" else _PHONE).match(text, start, end)
+    key = attribute.partition(":")[0]
+    if key in ("email", "phone"):
+        known = (_EMAIL if key == "email" else _PHONE).match(text, start, end)
         span = Span(*known.span()) if known else None
     elif attribute == "birthday":
         span = named_date(reading, start, end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from memsidecar.domain.claims import Manner, Span
+from memsidecar.domain.claims import Manner, Span, TimeRole
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.reading import Reading
@@ -15,6 +15,9 @@ from memsidecar.domain.extraction.values import cut, trimmed
 Rule = Callable[[Reading, Head], None]
 
 CAPITAL = re.compile(r"[A-ZÀ-Ý]")
+
+# The sentence need not have been written in this year: a day of an open year says less.
+_YEAR_AT_LEAST = re.compile(r"(?:19|20)\d\d|\b(?:last|ago)\b", re.IGNORECASE)
 
 _TO = re.compile(r"\s+(?:(?:back|out|over|here|away|house|in)\s+)?(?:to|into)\s+")
 
@@ -44,6 +47,12 @@ def place(reading: Reading, start: int, head: Head) -> Span | None:
     return span if lower_case and first not in words.NOT_PLACES and len(value.split()) <= 2 else None
 
 
+def residence(reading: Reading, where: Span) -> str:
+    """The attribute of what somebody lives in: a town or a country, or the kind of house, which is no place."""
+    written = reading.text[where.start : where.end]
+    return "dwelling" if written.islower() and written.split()[-1] in words.DWELLINGS else "lives_in"
+
+
 def value_end(reading: Reading, start: int, head: Head, *, commas: bool = True) -> int:
     """Where a value ends that begins at `start`: before the time that the clause names, at the latest."""
     end = cut(reading.text, start, head.end, commas=commas)
@@ -68,18 +77,39 @@ def lives(reading: Reading, head: Head) -> None:
     find_time(reading, head)
     if (where := place(reading, found.end(), head)) is None:
         return
+    attribute = residence(reading, where)
+    kind = "place" if attribute == "lives_in" else ""
     gone = (
         head.used
         or (head.past and head.verb not in ("based", "located", "living"))
-        or (head.verb == "lived" and "'ve" not in head.words)
+        or (head.verb == "lived" and not {"'ve", "have", "has"} & set(head.words))
     )
+    if gone and not head.negated and past_in(reading):
+        # With the time in which it was so it is history, and denies nothing.
+        reading.add(attribute, where, subject=head.subject, entity_type=kind)
+        return
     negated = head.negated or gone
     manner = (
         Manner.CHANGED
         if negated and head.manner is not Manner.CORRECTED and (gone or no_more(reading, head))
         else head.manner
     )
-    reading.add("lives_in", where, subject=head.subject, negated=negated, manner=manner, entity_type="place")
+    timed = not (gone and began(reading))
+    reading.add(attribute, where, subject=head.subject, negated=negated, manner=manner, timed=timed, entity_type=kind)
+
+
+def past_in(reading: Reading) -> bool:
+    """Whether the clause names a time that is over, or one up to which something was so."""
+    time = reading.time
+    if time is None or time.role is TimeRole.FROM:
+        return False
+    words = reading.text[time.span.start : time.span.end]
+    return time.role is TimeRole.UNTIL or _YEAR_AT_LEAST.search(words) is not None
+
+
+def began(reading: Reading) -> bool:
+    """Whether the time that the clause names is when something began ("from 2015 to 2018"): not when it ended."""
+    return reading.time is not None and reading.time.role is TimeRole.FROM
 
 
 def no_more(reading: Reading, head: Head) -> bool:
@@ -97,7 +127,9 @@ def moved(reading: Reading, head: Head) -> None:
     find_time(reading, head)
     where = place(reading, found.end(), head)
     if where is not None:
-        reading.add("lives_in", where, subject=head.subject, manner=Manner.CHANGED, since=True, entity_type="place")
+        attribute = residence(reading, where)
+        kind = "place" if attribute == "lives_in" else ""
+        reading.add(attribute, where, subject=head.subject, manner=Manner.CHANGED, since=True, entity_type=kind)
 
 
 _FROM_OR_NOT = re.compile(r"\s+from\s+|\s+")

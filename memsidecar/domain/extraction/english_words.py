@@ -146,6 +146,11 @@ dormitory neighbourhood
     building trailer houseboat
     basement loft""".split()
 )
+# What one lives in, wherever it stands: no other place than the town that is known.
+DWELLINGS = frozenset(
+    """apartment flat house condo studio dorm dormitory cottage townhouse bungalow penthouse trailer houseboat basement
+    loft cabin""".split()
+)
 # After "live in" or "from" these are no places.
 NOT_PLACES = frozenset(
     """fear peace denial hope pain hell paradise luxury poverty a an the my your his her their our this that these here
@@ -225,6 +230,6 @@ MINE = {
     "gender": "gender",
     "home city": "lives_in",
     "diet": "diet",
-    "work email": "email",
-    "personal email": "email",
+    "work email": "email:work",
+    "personal email": "email:personal",
 }

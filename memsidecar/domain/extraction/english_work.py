@@ -7,7 +7,7 @@ import re
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
-from memsidecar.domain.extraction.english_places import CAPITAL, find_time, no_more, value, value_end
+from memsidecar.domain.extraction.english_places import CAPITAL, began, find_time, no_more, past_in, value, value_end
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import trimmed
 
@@ -61,13 +61,17 @@ def works(reading: Reading, head: Head) -> None:
         return
     find_time(reading, head)
     past = head.used or head.past or (head.verb == "worked" and "'ve" not in head.words and "have" not in head.words)
+    if past and not head.negated and past_in(reading):
+        # With the time in which it was so it is history, and denies nothing.
+        past = False
     negated = head.negated or past
     manner = Manner.CHANGED if past or (negated and no_more(reading, head)) else head.manner
+    timed = not (past and began(reading))
     how, at = found.group("how").lower(), found.end()
     if how == "in":
         if (field := _INDUSTRY.match(reading.text, at, head.end)) is not None:
             span = Span(*field.span("field"))
-            reading.add("industry", span, subject=head.subject, negated=negated, manner=manner)
+            reading.add("industry", span, subject=head.subject, negated=negated, manner=manner, timed=timed)
         return
     role = _AS.search(reading.text, at, head.end) if how != "as" else None
     if how != "as" and not _NOT_EMPLOYERS.match(reading.text, at, head.end):
@@ -82,7 +86,13 @@ def works(reading: Reading, head: Head) -> None:
                 or reading.text[head.start : head.end].islower()
             ):
                 reading.add(
-                    "employer", whom, subject=head.subject, negated=negated, manner=manner, entity_type="organisation"
+                    "employer",
+                    whom,
+                    subject=head.subject,
+                    negated=negated,
+                    manner=manner,
+                    timed=timed,
+                    entity_type="organisation",
                 )
     if how == "as":
         role_at = at
@@ -94,9 +104,17 @@ def works(reading: Reading, head: Head) -> None:
     end = min(value_end(reading, role_at, head), employer.start() if employer else head.end)
     what = trimmed(reading.text, role_at, end)
     if what is not None and trade(reading.text[what.start : what.end]):
-        reading.add("job", what, subject=head.subject, negated=negated, manner=manner)
+        reading.add("job", what, subject=head.subject, negated=negated, manner=manner, timed=timed)
     if employer is not None and (whom := value(reading, employer.end(), head)) is not None:
-        reading.add("employer", whom, subject=head.subject, negated=negated, manner=manner, entity_type="organisation")
+        reading.add(
+            "employer",
+            whom,
+            subject=head.subject,
+            negated=negated,
+            manner=manner,
+            timed=timed,
+            entity_type="organisation",
+        )
 
 
 def trade(written: str) -> bool:

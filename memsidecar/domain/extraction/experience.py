@@ -83,10 +83,15 @@ def experience_claims(text: str) -> list[Claim]:
     """What the speaker says he never did (`negated`) and what he says he did or does, in order; `value` is in the words
     of the text, without the negation. Reads the first `MAX_CHARS` of a long text."""
     text = text[:MAX_CHARS]
-    if _MAY_DO.search(text) is None:
+    if not may_do(text):
         return []
     prose = prose_of(text)
     return claims_in(prose, clauses_of(prose))
+
+
+def may_do(text: str) -> bool:
+    """Whether a text may say what its speaker did."""
+    return _MAY_DO.search(text) is not None
 
 
 def claims_in(prose: str, clauses: list[Clause]) -> list[Claim]:

@@ -22,8 +22,16 @@ _ENGLISH = re.compile(
     | (?:for|an?)\s(?:example|instance)\b | e\.g\. | say\sthat\b | repeat\s(?:after|this)\b
       | the\s(?:lyrics|song|poem|character|hero)\b
     | as\sa\s(?:child|kid|teen(?:ager)?)\b | title: | subject: | from: | to: | user: | assistant:
-      | human: | ai: | q: | a: | speaker\s | dear\s
+      | human: | ai: | q: | a: | you: | (?:him|her|them): | speaker\s | dear\s
     )
+    | (?-i:\b[A-Z][a-z]+)\s(?:(?:just|once|also|always)\s)?(?:told\s(?:me|us|him|her|them|everyone)|says?|said
+      |claims?|claimed|wrote|texted|replied|whispered)\b
+    | \b(?:my|his|her|their|our|the)\s(?:[a-z]+\s){0,2}?(?:friend|colleague|coworker|boss|manager|brother|sister
+      |mom|mum|mother|dad|father|wife|husband|son|daughter|roommate|neighbou?r|girlfriend|boyfriend
+      |partner|teacher|customer|client|interviewer)(?:\s(?-i:[A-Z][a-z]+))?:\s
+    | (?<!\bmy\s)\b(?:bio|post|tweet|review|caption|cv|r[ée]sum[ée]|profile|testimonial|speech|monologue|e?mail
+      |draft|paragraph|poem|story|dialogue)\b[^:\n]{0,24}:\s(?:hi|hello|hey|dear|i|i'm|i've|my|we)\b
+    | \b(?:a|the|my)\scharacter\swho\b
     | \b(?:i|we)\s(?:(?:really|just|only|so|always|often|sometimes)\s)?(?:wish|dream(?:ed|t)?\sthat
       |dreamt|pretend(?:ed)?|imagined?|bet|wonder(?:ed)?)\b
     | \b(?:he|she|they|it|everyone|everybody|someone|somebody|people|who|mom|dad|mother|father

@@ -17,6 +17,19 @@ _JOIN = re.compile(
     re.IGNORECASE,
 )
 
+# Of these one mostly has one, and says so when it is one more.
+_SEVERAL = frozenset(("employer", "job", "school"))
+_SHORT = frozenset(("employer", "job", "school", "lives_in", "from", "name", "spouse", "pet", "owns", "studies"))
+# Speech without punctuation: what follows is a sentence of its own, and no part of the value.
+_RUNS_ON = re.compile(
+    r"\s(?:i|im|i'm|i've|we)\s(?:\w+\s){0,2}?(?:live|work|am|have|moved|like|love|hate|got|was|now)\b"
+)
+_ADDS = re.compile(
+    r"\b(?:also|too|as\swell|besides|in\saddition|on\sthe\sside|on\s(?:the\s)?weekends|part[- ]time|second\sjob)\b"
+    r"|[也还](?=在|是|兼)|另外|同时|兼职?",
+    re.IGNORECASE,
+)
+
 
 @dataclass(slots=True)
 class Reading:
@@ -52,12 +65,14 @@ class Reading:
         known = slot_of(attribute)
         words = self.original[value.start : value.end] if isinstance(value, Span) else value
         words = " ".join(words.split())
-        if not words:
+        if not words or (known is not None and known[0].key in _SHORT and _RUNS_ON.search(words)):
             return
         time = self.time if timed else None
         role = time.role if time is not None else TimeRole.AT
         if since and role is TimeRole.AT and time is not None:
             role = TimeRole.FROM
+        if manner is Manner.STATED and attribute in _SEVERAL and not negated and self._adds():
+            manner = Manner.ADDED
         found = Claim(
             kind=known[0].kind if known is not None else Kind.FACT,
             attribute=attribute,
@@ -76,6 +91,9 @@ class Reading:
         )
         if not any(replace(found, span=other.span, statement=other.statement) == other for other in self.claims):
             self.claims.append(found)
+
+    def _adds(self) -> bool:
+        return _ADDS.search(self.text, self.start, self.end) is not None
 
     def statement(self) -> str:
         """The clause as written, without the word that joins it to what stands before."""

@@ -63,7 +63,9 @@ CHINESE_TIME = (
     rf"|(?:春节|国庆节?|中秋节?|元旦|圣诞节?|五一|十一|寒假|暑假|年底|年初|月底|月初)"
     rf"|\d{{4}}-\d\d?-\d\d?)"
 )
-_CHINESE = re.compile(rf"(?P<from>从|自从?)?(?P<time>{CHINESE_TIME})(?P<end>起|开始|以来|为止)?")
+# "今年三十岁" says how old somebody is, and nothing of when the rest of the sentence is true.
+_OF_AGE = rf"今年(?:已经|刚刚?|才|快|满|都|就|也)?{_HAN_NUMBER}{{1,3}}(?:岁|多?了?\s*(?:$|[，。！!,]))"
+_CHINESE = re.compile(rf"(?P<from>从|自从?)?(?P<time>(?!{_OF_AGE}){CHINESE_TIME})(?P<end>起|开始|以来|为止)?")
 _FROM = frozenset(("since", "from", "starting", "as of", "effective"))
 _UNTIL = frozenset(("until", "till", "through"))
 

@@ -1008,6 +1008,7 @@ class Conflict(google.protobuf.message.Message):
     EVIDENCE_FIELD_NUMBER: builtins.int
     BEFORE_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
+    OPENED_FIELD_NUMBER: builtins.int
     id: builtins.str
     """Unique within the partition."""
     subject: builtins.str
@@ -1038,6 +1039,8 @@ class Conflict(google.protobuf.message.Message):
     """From 0 to 1."""
     version: builtins.int
     """Counts the versions from 1."""
+    opened: builtins.bool
+    """It was left to somebody to decide."""
     @property
     def memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Memory ids, in the order in which they became true."""
@@ -1076,9 +1079,10 @@ class Conflict(google.protobuf.message.Message):
         evidence: collections.abc.Iterable[global___Evidence] | None = ...,
         before: collections.abc.Iterable[global___Before] | None = ...,
         version: builtins.int = ...,
+        opened: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_resolved_at", b"_resolved_at", "resolved_at", b"resolved_at"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_resolved_at", b"_resolved_at", "attribute", b"attribute", "before", b"before", "created_at", b"created_at", "evidence", b"evidence", "id", b"id", "losers", b"losers", "memories", b"memories", "policy", b"policy", "reason", b"reason", "resolution", b"resolution", "resolved_at", b"resolved_at", "resolved_by", b"resolved_by", "rule", b"rule", "severity", b"severity", "state", b"state", "subject", b"subject", "updated_at", b"updated_at", "version", b"version", "winner", b"winner"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_resolved_at", b"_resolved_at", "attribute", b"attribute", "before", b"before", "created_at", b"created_at", "evidence", b"evidence", "id", b"id", "losers", b"losers", "memories", b"memories", "opened", b"opened", "policy", b"policy", "reason", b"reason", "resolution", b"resolution", "resolved_at", b"resolved_at", "resolved_by", b"resolved_by", "rule", b"rule", "severity", b"severity", "state", b"state", "subject", b"subject", "updated_at", b"updated_at", "version", b"version", "winner", b"winner"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_resolved_at", b"_resolved_at"]) -> typing.Literal["resolved_at"] | None: ...
 
 global___Conflict = Conflict

@@ -271,7 +271,7 @@ def _interval(interval: Any) -> list[Violation]:
 
 def _history(request: Any) -> list[Violation]:
     if bool(request.memory) == bool(request.slot.attribute):
-        return [("", "takes one of slot.attribute and memory")]
+        return [("slot.attribute", "is needed, or memory instead of it; not both")]
     return [("slot.subject", "goes with slot.attribute")] if request.memory and request.slot.subject else []
 
 

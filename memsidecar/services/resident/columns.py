@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from memsidecar.domain.feedback import Feedback
 from memsidecar.domain.meeting import USUAL_STATES
 from memsidecar.domain.memory import Entity, Episode, Memory, State
 from memsidecar.domain.reading import sources_of
+from memsidecar.domain.slot_places import Sought, place_of
+from memsidecar.domain.slots import slot_of
 from memsidecar.domain.traits import traits
 from memsidecar.domain.usage import Access, Usage
 from memsidecar.services.resident.packing import pack_strings, unpack_strings
@@ -26,7 +29,8 @@ MOST_ACCESSES = 2**31
 # `mentions` counts the entities that a row mentions, `chunks` its vectors (0: none yet), each up to the type's most.
 # `usefulness` follows from the three counts of verdicts before it; `accesses` and `accessed` are how often and when
 # last a memory was recalled. `superseded` is when another memory takes or took its place; `derived` marks what was
-# read from another memory. `fold` is equal for memories that may say the same (`domain/diversity.py`).
+# read from another memory. `begins`, `value`, `words` and `negated` are where it stands in its slot's family
+# (`domain/slot_places.py`). `fold` is equal for memories that may say the same (`domain/diversity.py`).
 _TYPES: Mapping[str, type[np.generic]] = {
     "created": np.int64,
     "said": np.int64,
@@ -34,6 +38,10 @@ _TYPES: Mapping[str, type[np.generic]] = {
     "superseded": np.int64,
     "valid_from": np.int64,
     "valid_to": np.int64,
+    "begins": np.int64,
+    "value": np.int64,
+    "words": np.int64,
+    "negated": np.bool_,
     "fold": np.uint64,
     "birth": np.int64,
     "importance": np.float32,
@@ -149,6 +157,10 @@ class Columns:
         ends = end_of(memory)
         a["valid_to"][row] = NEVER if ends is None else ends
         a["fold"][row] = fold_number(memory)
+        if (slot := slot_of(memory)) is not None:
+            place = place_of(memory, slot)
+            a["begins"][row], a["value"][row] = place.begins, place.value
+            a["words"][row], a["negated"][row] = place.words, place.negated
         a["importance"][row] = memory.importance
         a["confidence"][row] = memory.confidence
         a["kind"][row] = memory.kind
@@ -166,6 +178,27 @@ class Columns:
             self.first_expiry = min(self.first_expiry, memory.expires_at)
         if superseded_at is not None:
             self.last_superseding = max(self.last_superseding, superseded_at)
+
+    def fitting(self, rows: NDArray[np.uint32], sought: Sought) -> NDArray[np.uint32]:
+        """Those of the rows of one slot's family that are sought."""
+        if not len(rows):
+            return rows
+        a: Mapping[str, NDArray[Any]] = self._arrays
+        fits = np.ones(len(rows), dtype=np.bool_)
+        if sought.values is not None:
+            values = a["value"][rows]
+            fits &= np.logical_or.reduce([values == value for value in sought.values])
+        if sought.words:
+            fits &= (a["words"][rows] & np.int64(sought.words)) != 0
+        if sought.negated is not None:
+            fits &= a["negated"][rows] == sought.negated
+        if sought.superseded is not None:
+            fits &= (a["state"][rows] == int(State.SUPERSEDED)) == sought.superseded
+        if sought.until is not None:
+            fits &= a["begins"][rows] <= sought.until
+        if sought.since is not None:
+            fits &= a["valid_to"][rows] >= sought.since
+        return rows[fits]
 
     def move(self, old: int, row: int) -> None:
         """The memory of `old` lives in `row` from now on: its neighbours follow it, `old` is erased."""

@@ -1,4 +1,4 @@
-"""The conflicts of a partition, by id and by memory."""
+"""The conflicts of a partition, by id, by memory and by what they are about."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Conflicts:
         self._codec = codec
         self._conflicts: dict[str, Conflict] = {}
         self._of: dict[str, dict[str, None]] = {}
+        self._about: dict[tuple[str, str], dict[str, None]] = {}
 
     @property
     def nbytes(self) -> int:
@@ -31,6 +32,10 @@ class Conflicts:
 
     def put(self, conflict: Conflict) -> None:
         known = self._conflicts.get(conflict.id)
+        about = (conflict.subject, conflict.attribute)
+        if known is not None and (was := (known.subject, known.attribute)) != about:
+            self._about[was].pop(conflict.id, None)
+        self._about.setdefault(about, {})[conflict.id] = None
         for memory_id in known.memories if known is not None else ():
             held = self._of.get(memory_id)
             if held is not None:
@@ -47,6 +52,10 @@ class Conflicts:
     def of(self, memory_id: str) -> Sequence[str]:
         """Ids of the conflicts that a memory takes, or took, part in."""
         return tuple(self._of.get(memory_id, ()))
+
+    def about(self, subject: str, attribute: str) -> Sequence[str]:
+        """Ids of the conflicts with that subject and attribute, in the order in which they were first recorded."""
+        return tuple(self._about.get((subject, attribute), ()))
 
     def all(self) -> Sequence[Conflict]:
         return tuple(self._conflicts.values())

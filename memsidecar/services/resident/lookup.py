@@ -14,7 +14,8 @@ from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.slots import slot_of
-from memsidecar.domain.view import entity_keys, named_keys
+from memsidecar.domain.text import entity_key
+from memsidecar.domain.view import called_keys, entity_keys, named_keys
 from memsidecar.services.resident.packing import pack_rows, pack_strings, unpack_rows, unpack_strings
 
 _DICT_ENTRY = 110  # a dictionary slot with its key and value, as measured with small strings and integers
@@ -70,6 +71,8 @@ class Lookup:
         self._same_digest: dict[int, list[int]] = {}
         self._names: dict[str, str] = {}
         self._same_name: dict[str, list[str]] = {}
+        # Names that are no key of a live entity's: of those that are deleted or merged, and without a letter or digit.
+        self._aside: dict[str, list[str]] = {}
         self._entities: Postings[str] = Postings()
         self._labels: Postings[tuple[str, str]] = Postings()
         self._slots: Postings[tuple[str, str]] = Postings()
@@ -92,6 +95,8 @@ class Lookup:
         if (slot := slot_of(memory)) is not None:
             self._postings += self._slots.insert((slot.subject, slot.family), row)
         self._postings += sum(self._readings.insert(source, row) for source in sources_of(memory))
+        for name in _aside(memory):
+            self._aside.setdefault(name, []).append(memory.id)
         if memory.state is State.DELETED:
             return
         if memory.digest:
@@ -111,6 +116,8 @@ class Lookup:
         if isinstance(memory.body, Entity):
             for name in entity_keys(memory.body):
                 self._drop_name(name, memory.id)
+        for name in _aside(memory):
+            self._drop_aside(name, memory.id)
         if self.rows.get(memory.id) == row:
             del self.rows[memory.id]
         entities, labels = _keys(memory)
@@ -144,6 +151,13 @@ class Lookup:
             if len(sharing) == 1:
                 del self._same_name[name]
 
+    def _drop_aside(self, name: str, memory_id: str) -> None:
+        having = self._aside.get(name)
+        if having is not None and memory_id in having:
+            having.remove(memory_id)
+            if not having:
+                del self._aside[name]
+
     def _choose(self, name: str) -> None:
         self._names[name] = min(self._same_name[name], key=lambda i: (self._created(self.rows[i]), i))
 
@@ -161,6 +175,11 @@ class Lookup:
         first = self._names.get(key)
         return () if first is None else self._same_name.get(key, (first,))
 
+    def called(self, key: str) -> Iterable[str]:
+        """All entities, of every state, with a name of that value key."""
+        live = (self.sharing(f"{article}{key}") for article in ("", "a ", "an ", "the "))
+        return dict.fromkeys(i for ids in (*live, self._aside.get(key, ())) for i in ids)
+
     def names(self) -> Mapping[str, str]:
         """Entity key -> entity id."""
         return self._names
@@ -176,9 +195,9 @@ class Lookup:
     def labelled(self, key: str, value: str) -> NDArray[np.uint32]:
         return self._labels.rows((key, value))
 
-    def in_slot(self, subject: str, family: str) -> list[int]:
+    def in_slot(self, subject: str, family: str) -> NDArray[np.uint32]:
         """Rows of that slot's family, whatever their state, in increasing order."""
-        return list(self._slots.get((subject, family), ()))
+        return self._slots.rows((subject, family))
 
     def read_from(self, memory_id: str) -> list[int]:
         """Rows of the facts and preferences that were read from a memory, whatever their state, in increasing order."""
@@ -196,6 +215,7 @@ class Lookup:
     def dump(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything, as arrays: made again from the records it would take a decoding of each."""
         same_digest = [(short, row) for short, rows in self._same_digest.items() for row in rows]
+        aside = [part for name, ids in self._aside.items() for i in ids for part in (name, i)]
         same_name = [part for name, ids in self._same_name.items() for i in ids for part in (name, i)]
         entity_sizes, entity_rows = pack_rows([*self._entities.values()])
         label_sizes, label_rows = pack_rows([*self._labels.values()])
@@ -210,6 +230,7 @@ class Lookup:
             "names": pack_strings(self._names),
             "named": pack_strings(self._names.values()),
             "same_name": pack_strings(same_name),
+            "aside": pack_strings(aside),
             "entities": pack_strings(self._entities),
             "entity_sizes": entity_sizes,
             "entity_rows": entity_rows,
@@ -236,6 +257,9 @@ class Lookup:
         same = unpack_strings(arrays["same_name"])
         for name, memory_id in zip(same[::2], same[1::2], strict=True):
             lookup._same_name.setdefault(name, []).append(memory_id)
+        aside = unpack_strings(arrays["aside"])
+        for name, memory_id in zip(aside[::2], aside[1::2], strict=True):
+            lookup._aside.setdefault(name, []).append(memory_id)
         about = unpack_rows(arrays["entity_sizes"], arrays["entity_rows"])
         lookup._entities.update(zip(unpack_strings(arrays["entities"]), about, strict=True))
         labels = unpack_strings(arrays["labels"])
@@ -254,6 +278,14 @@ def _keys(memory: Memory) -> tuple[Iterable[str], Iterable[tuple[str, str]]]:
     """The entities that a memory is found by, each once, and its labels."""
     relations = (Relation.MENTIONS, Relation.ABOUT)
     return dict.fromkeys(e.target for e in edges_of(memory) if e.relation in relations), memory.labels.items()
+
+
+def _aside(memory: Memory) -> Iterable[str]:
+    """The value keys of an entity's names that its live names do not lead to."""
+    if not isinstance(memory.body, Entity):
+        return ()
+    keys = called_keys(memory.body)
+    return [key for key in keys if not entity_key(key)] if named_keys(memory) else keys
 
 
 def _short(digest: bytes) -> int:

@@ -17,6 +17,8 @@ from memsidecar.domain.indexed_text import embedded_text, indexed_text
 from memsidecar.domain.keyword import KeywordIndex
 from memsidecar.domain.memory import Entity, Episode, Kind, Memory, State
 from memsidecar.domain.scope import Partition
+from memsidecar.domain.slot_places import Sought
+from memsidecar.domain.slot_words import rarity_among
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.tokens import token_counts
 from memsidecar.domain.view import oldest
@@ -150,14 +152,29 @@ class Resident:
         row = self.lookup.rows.get(memory_id)
         return self.columns.feedback(row) if row is not None else NO_FEEDBACK
 
-    def in_slot(self, subject: str, family: str) -> list[str]:
-        return [self.records.get(row).id for row in self.lookup.in_slot(subject, family)]
+    def in_slot(self, subject: str, family: str, sought: Sought | None = None) -> list[str]:
+        rows = self.lookup.in_slot(subject, family)
+        if sought is not None:
+            rows = self.columns.fitting(rows, sought)
+        return [self.records.get(row).id for row in rows.tolist()]
+
+    def called(self, key: str) -> list[str]:
+        return list(self.lookup.called(key))
+
+    def read_from(self, memory_id: str) -> list[str]:
+        return [self.records.get(row).id for row in self.lookup.read_from(memory_id)]
+
+    def rarity(self, stem: str, /) -> float:
+        return rarity_among(self.keywords.documents, self.keywords.having)(stem)
 
     def conflict(self, conflict_id: str) -> Conflict | None:
         return self.conflicts.get(conflict_id)
 
     def conflicts_of(self, memory_id: str) -> Sequence[str]:
         return self.conflicts.of(memory_id)
+
+    def conflicts_about(self, subject: str, attribute: str) -> Sequence[str]:
+        return self.conflicts.about(subject, attribute)
 
     # Applying.
 

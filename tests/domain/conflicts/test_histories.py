@@ -229,10 +229,10 @@ def test_undoing_everything_in_reverse_gives_what_was_before(first: list[Step], 
     joined = [c for c in known.conflicts() if c.id in conflicts and any(i not in before for i in c.memories)]
     assume(not joined)
     for conflict_id in reversed(made):
+        if known.state.conflicts[conflict_id].state is not ConflictState.OPEN:
+            known.undo(conflict_id)
         if known.state.conflicts[conflict_id].state is ConflictState.OPEN:
             known.resolve(conflict_id, Dismiss())
-        else:
-            known.undo(conflict_id)
     disputed_since = {i for c in known.conflicts() if c.state is ConflictState.DISMISSED for i in c.memories}
     for memory_id, times in before.items():
         now = _times(known.memory(memory_id))

@@ -58,8 +58,8 @@ def test_saying_that_it_changed_settles_what_is_open(known: Knowledge) -> None:
     assert (conflict.state, conflict.winner) == (ConflictState.RESOLVED, lima.memory.id)
     assert set(conflict.losers) == {rome.memory.id, oslo.memory.id}
     assert known.current() == ["Lima"]
-    known.undo(conflict.id)
-    assert known.current() == ["Lima", "Oslo", "Rome"]
+    assert known.undo(conflict.id).state is ConflictState.OPEN
+    assert [known.memory(m.memory.id).state for m in (rome, oslo, lima)] == [State.DISPUTED] * 3
 
 
 def test_the_policy_refuses_and_nothing_is_recorded(known: Knowledge) -> None:
@@ -152,3 +152,14 @@ def test_what_has_lost_is_one_memory_however_often_it_is_said(known: Knowledge) 
     assert len(known.state.memories) == 2
     assert lost.action is Action.DUPLICATE
     assert known.at(25) == ["Rome"]
+
+
+def test_what_is_so_besides_ends_nothing(known: Knowledge) -> None:
+    known.says("Acme", 10, "employer")
+    more = known.says("Globex", 20, "employer", manner=Manner.ADDED)
+    assert known.memory(more).state is State.ACTIVE
+    assert known.current() == ["Acme", "Globex"]
+    (conflict,) = known.conflicts()
+    assert (conflict.state, conflict.resolution) == (ConflictState.RESOLVED, Resolution.KEPT_BOTH)
+    known.says("Initech", 30, "employer", manner=Manner.CHANGED)
+    assert known.current() == ["Initech"]

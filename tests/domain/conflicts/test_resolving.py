@@ -57,8 +57,8 @@ def test_a_replacement_takes_the_place_of_all(known: Knowledge) -> None:
     assert conflict.losers == (ROME, OSLO)
     assert known.at(15) == ["Rome", "Oslo"][:1]
     undone = known.undo(CONFLICT)
-    assert undone.state is ConflictState.UNDONE
-    assert known.current() == ["Oslo", "Rome"]
+    assert (undone.state, undone.memories) == (ConflictState.OPEN, (ROME, OSLO))
+    assert [known.memory(i).state for i in (ROME, OSLO)] == [State.DISPUTED, State.DISPUTED]
     assert known.memory(conflict.winner).state is State.DELETED
 
 
@@ -109,13 +109,22 @@ def test_a_dismissal_leaves_everything_as_it_would_be_without(known: Knowledge) 
         ("rome", ROME),
         ("it is Rome, not Oslo", ROME),
         ("住在 Rome", ROME),
+        ("I never lived in Oslo, it is still Rome", ROME),
+        ("I used to live in Rome but now it's Oslo", OSLO),
+        ("I moved to Oslo.", OSLO),
     ],
 )
 def test_an_answer_decides_for_the_value_that_it_names(known: Knowledge, text: str, kept: str) -> None:
     assert known.resolve(CONFLICT, Answer(text)).winner == kept
 
 
-@pytest.mark.parametrize("text", ["", "neither", "Rome or Oslo", "Romeo", "not Rome", "both Rome and Oslo"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "neither", "Rome or Oslo", "Romeo", "not Rome", "both Rome and Oslo"),
+        *("I don't know if it's Oslo", "Not sure, Oslo?", "Why do you ask? I never lived in Oslo!", "Is it Rome?"),
+    ],
+)
 def test_an_answer_that_names_none_or_both_is_refused(known: Knowledge, text: str) -> None:
     assert known.refused(lambda: known.resolve(CONFLICT, Answer(text)), InvalidField).startswith("answer: ")
 
@@ -128,7 +137,16 @@ def test_an_answer_may_name_the_longer_of_two_names() -> None:
     known.undo(CONFLICT)
 
 
-@pytest.mark.parametrize(("text", "kept"), [("北京", ROME), ("我现在住在上海。", OSLO), ("不是北京，是上海", OSLO)])
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("北京", ROME),
+        ("我现在住在上海。", OSLO),
+        ("不是北京，是上海", OSLO),
+        ("以前住在北京，现在上海", OSLO),
+        ("我没住过上海，北京", ROME),
+    ],
+)
 def test_an_answer_in_chinese(text: str, kept: str) -> None:
     known = Knowledge()
     known.says("北京", 10)
@@ -136,12 +154,36 @@ def test_an_answer_in_chinese(text: str, kept: str) -> None:
     assert known.resolve(CONFLICT, Answer(text)).winner == kept
 
 
-@pytest.mark.parametrize(("text", "kept"), [("Yes, I do", ROME), ("no", OSLO), ("不喜欢", OSLO), ("喜欢", ROME)])
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Yes, I do", ROME),
+        ("no", OSLO),
+        ("不喜欢", OSLO),
+        ("喜欢", ROME),
+        ("没错", ROME),
+        ("是的", ROME),
+        ("没有", OSLO),
+    ],
+)
 def test_yes_and_no_answer_what_was_affirmed_and_denied(text: str, kept: str) -> None:
     known = Knowledge()
     known.likes("tea", 1.0)
     known.likes("tea", -1.0, policy=Policy.ASK)
     assert known.resolve(CONFLICT, Answer(text)).winner == kept
+
+
+@pytest.mark.parametrize("text", ["Now I wonder", "I don't know", "not sure", "不知道", "Norway", "why do you ask"])
+def test_who_says_neither_yes_nor_no_has_not_answered(text: str) -> None:
+    known = Knowledge()
+    known.likes("tea", 1.0)
+    known.likes("tea", -1.0, policy=Policy.ASK)
+    assert known.refused(lambda: known.resolve(CONFLICT, Answer(text)), InvalidField).startswith("answer: ")
+
+
+def test_a_correction_takes_nothing_from_what_was_true_before(known: Knowledge) -> None:
+    known.resolve(CONFLICT, Keep(ROME, correction=True))
+    assert known.spans() == [("Rome", 10, None, "ACTIVE"), ("Oslo", 20, 20, "SUPERSEDED")]
 
 
 def test_a_resolved_one_can_be_settled_otherwise(known: Knowledge) -> None:
@@ -180,13 +222,25 @@ def _times(memory: Memory) -> tuple[Any, ...]:
 def test_an_undo_gives_back_what_was_before_to_the_byte(choice: Choice) -> None:
     known = Knowledge()
     known.says("Rome")
-    before = _times(known.memory(ROME))
     known.says("Oslo", policy=Policy.FLAG)
+    before = [replace(known.memory(i), version=0) for i in (ROME, OSLO)]
     known.resolve(CONFLICT, choice)
-    known.undo(CONFLICT)
-    assert _times(known.memory(ROME)) == before
-    assert known.memory(OSLO).state is State.ACTIVE
-    assert known.memory(OSLO).valid_from is None
+    assert known.undo(CONFLICT).state is ConflictState.OPEN
+    assert [replace(known.memory(i), version=0) for i in (ROME, OSLO)] == before
+    known.resolve(CONFLICT, choice)
+    assert known.memory(OSLO).state is not State.DISPUTED
+
+
+def test_what_was_undone_can_be_resolved_again() -> None:
+    known = Knowledge()
+    known.says("Rome", 10)
+    (conflict_id,) = known.says("Oslo", 20).conflicts
+    known.undo(conflict_id)
+    assert known.current() == ["Oslo", "Rome"]
+    known.resolve(conflict_id, Keep(ROME))
+    assert known.current() == ["Rome"]
+    assert known.undo(conflict_id).state is ConflictState.UNDONE
+    assert known.current() == ["Oslo", "Rome"]
 
 
 def test_a_later_conflict_blocks_an_undo() -> None:

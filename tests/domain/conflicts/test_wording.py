@@ -92,3 +92,13 @@ def test_long_texts_are_shown_in_part_and_purged_ones_not_at_all() -> None:
     gone = known.state.conflicts[conflict.id]
     assert explanation(gone, known.state.memories) == "Memories of it were purged."
     assert question(gone, known.state.memories) == ("", "")
+
+
+def test_what_begins_later_does_not_hold_now() -> None:
+    known = Knowledge()
+    known.says("Rome", 10)
+    known.says("Oslo", 86_400_000_000)
+    (conflict,) = known.conflicts()
+    assert explanation(conflict, known.state.memories).endswith(
+        '"lives_in Oslo" holds from 1970-01-02 on, the rest until then.'
+    )

@@ -15,8 +15,11 @@ from memsidecar.domain.events import Change, Event, MemoryPurged, MemoryRecorded
 from memsidecar.domain.fold import apply
 from memsidecar.domain.indexed_text import indexed_text
 from memsidecar.domain.memory import Entity, Episode, Memory, State
+from memsidecar.domain.slot_places import Sought, place_of
+from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import entity_key
 from memsidecar.domain.tokens import tokens
+from memsidecar.domain.view import called_keys
 from memsidecar.ports.ledger import Head
 from memsidecar.services.resident import Resident
 from memsidecar.services.resident.columns import NO_ROW
@@ -85,7 +88,33 @@ def check(resident: Resident, naive: NaivePartition) -> None:
     assert set(resident.due) == due
     said = {m.body.speaker for m in naive.memories.values() if isinstance(m.body, Episode)} - {""}
     assert resident.speakers() == {entity_key(name): name for name in said}
+    check_slots(resident, naive)
     check_indexes(resident, naive)
+
+
+def check_slots(resident: Resident, naive: NaivePartition) -> None:
+    for memory in naive.memories.values():
+        assert sorted(resident.read_from(memory.id)) == sorted(naive.read_from(memory.id))
+        if isinstance(memory.body, Entity):
+            for key in called_keys(memory.body):
+                assert set(naive.called(key)) <= set(resident.called(key))
+        slot = slot_of(memory)
+        if slot is None:
+            continue
+        place = place_of(memory, slot)
+        value = frozenset((place.value,))
+        for sought in (
+            None,
+            Sought(value),
+            Sought(words=place.words, negated=not place.negated),
+            Sought(value, superseded=False, since=place.begins),
+            Sought(words=place.words, since=place.begins, until=place.ends),
+        ):
+            asked = slot.subject, slot.family, sought
+            assert sorted(resident.in_slot(*asked)) == sorted(naive.in_slot(*asked))
+    about = {(c.subject, c.attribute) for c in naive.conflicts.values()}
+    for subject, attribute in about:
+        assert list(resident.conflicts_about(subject, attribute)) == naive.conflicts_about(subject, attribute)
 
 
 def _is_due(naive: NaivePartition, memory: Memory) -> bool:

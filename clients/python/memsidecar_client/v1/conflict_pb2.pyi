@@ -34,7 +34,9 @@ class _ConflictStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._
     CONFLICT_STATE_DISMISSED: _ConflictState.ValueType  # 3
     """No conflict after all."""
     CONFLICT_STATE_UNDONE: _ConflictState.ValueType  # 4
-    """Its resolution was taken back; its memories are as they were before."""
+    """Its resolution, which came with it, was taken back; its memories are as they were
+    before. It can be resolved again. One that was open before is open again.
+    """
 
 class ConflictState(_ConflictState, metaclass=_ConflictStateEnumTypeWrapper):
     """ConflictState is where a conflict stands."""
@@ -46,7 +48,9 @@ CONFLICT_STATE_RESOLVED: ConflictState.ValueType  # 2
 CONFLICT_STATE_DISMISSED: ConflictState.ValueType  # 3
 """No conflict after all."""
 CONFLICT_STATE_UNDONE: ConflictState.ValueType  # 4
-"""Its resolution was taken back; its memories are as they were before."""
+"""Its resolution, which came with it, was taken back; its memories are as they were
+before. It can be resolved again. One that was open before is open again.
+"""
 global___ConflictState = ConflictState
 
 class _ConflictRule:

@@ -78,14 +78,16 @@ class KnowledgeServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ResolveConflict(self, request, context):
-        """ResolveConflict settles a conflict, or settles a resolved one otherwise.
+        """ResolveConflict settles a conflict that is open or undone, or settles a resolved one
+        otherwise.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UndoResolution(self, request, context):
-        """UndoResolution takes a resolution back: its memories are as they were before.
+        """UndoResolution takes a resolution back: its memories are as they were before, and
+        a conflict that was open is open again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -39,13 +39,17 @@ class KnowledgeServiceStub:
         memsidecar_client.v1.knowledge_service_pb2.ResolveConflictRequest,
         memsidecar_client.v1.knowledge_service_pb2.ResolveConflictResponse,
     ]
-    """ResolveConflict settles a conflict, or settles a resolved one otherwise."""
+    """ResolveConflict settles a conflict that is open or undone, or settles a resolved one
+    otherwise.
+    """
 
     UndoResolution: grpc.UnaryUnaryMultiCallable[
         memsidecar_client.v1.knowledge_service_pb2.UndoResolutionRequest,
         memsidecar_client.v1.knowledge_service_pb2.UndoResolutionResponse,
     ]
-    """UndoResolution takes a resolution back: its memories are as they were before."""
+    """UndoResolution takes a resolution back: its memories are as they were before, and
+    a conflict that was open is open again.
+    """
 
     ListSlotHistory: grpc.UnaryUnaryMultiCallable[
         memsidecar_client.v1.knowledge_service_pb2.ListSlotHistoryRequest,
@@ -92,13 +96,17 @@ class KnowledgeServiceAsyncStub:
         memsidecar_client.v1.knowledge_service_pb2.ResolveConflictRequest,
         memsidecar_client.v1.knowledge_service_pb2.ResolveConflictResponse,
     ]
-    """ResolveConflict settles a conflict, or settles a resolved one otherwise."""
+    """ResolveConflict settles a conflict that is open or undone, or settles a resolved one
+    otherwise.
+    """
 
     UndoResolution: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar_client.v1.knowledge_service_pb2.UndoResolutionRequest,
         memsidecar_client.v1.knowledge_service_pb2.UndoResolutionResponse,
     ]
-    """UndoResolution takes a resolution back: its memories are as they were before."""
+    """UndoResolution takes a resolution back: its memories are as they were before, and
+    a conflict that was open is open again.
+    """
 
     ListSlotHistory: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar_client.v1.knowledge_service_pb2.ListSlotHistoryRequest,
@@ -151,7 +159,9 @@ class KnowledgeServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar_client.v1.knowledge_service_pb2.ResolveConflictRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar_client.v1.knowledge_service_pb2.ResolveConflictResponse, collections.abc.Awaitable[memsidecar_client.v1.knowledge_service_pb2.ResolveConflictResponse]]:
-        """ResolveConflict settles a conflict, or settles a resolved one otherwise."""
+        """ResolveConflict settles a conflict that is open or undone, or settles a resolved one
+        otherwise.
+        """
 
     @abc.abstractmethod
     def UndoResolution(
@@ -159,7 +169,9 @@ class KnowledgeServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar_client.v1.knowledge_service_pb2.UndoResolutionRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar_client.v1.knowledge_service_pb2.UndoResolutionResponse, collections.abc.Awaitable[memsidecar_client.v1.knowledge_service_pb2.UndoResolutionResponse]]:
-        """UndoResolution takes a resolution back: its memories are as they were before."""
+        """UndoResolution takes a resolution back: its memories are as they were before, and
+        a conflict that was open is open again.
+        """
 
     @abc.abstractmethod
     def ListSlotHistory(

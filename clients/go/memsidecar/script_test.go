@@ -1,0 +1,194 @@
+package memsidecar
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	memsidecarv1 "github.com/memsidecar/memsidecar/clients/go/memsidecar/v1"
+)
+
+const model = memsidecarv1.TextSource_TEXT_SOURCE_MODEL
+
+func TestACharacterThatATokenCutsIsPutTogether(t *testing.T) {
+	now := time.Now()
+	text := "naïve 北京 🌊"
+	s := &script{}
+	for i := range len(text) {
+		if err := s.feed(text[i:i+1], model, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.flush()
+	if got := s.next(now).GetText().GetText(); got != text || s.length != len(text) {
+		t.Errorf("%q of %d bytes", got, s.length)
+	}
+	if err := s.feed("\xff", model, now); err == nil {
+		t.Error("took what is no UTF-8")
+	}
+	if err := s.feed("ok", model, now); err != nil || s.length != len(text)+2 {
+		t.Errorf("after a refusal: %v, %d bytes", err, s.length)
+	}
+}
+
+func TestOffsetsInCodePointsBecomeOffsetsInBytes(t *testing.T) {
+	s := &script{}
+	text := "é北🌊a"
+	for _, piece := range []string{"é北", "🌊a"} {
+		if err := s.feed(piece, model, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		s.cut()
+	}
+	for points, want := range []int{0, 2, 5, 9, 10, 10} {
+		if got := s.byteOffset(int64(points)); got != want {
+			t.Errorf("%d code points are %d bytes, not %d", points, got, want)
+		}
+		if got := byteOffset(text, points); got != want {
+			t.Errorf("of a prompt: %d code points are %d bytes, not %d", points, got, want)
+		}
+	}
+}
+
+func TestRewindingCutsInsideAPieceButNotInsideACharacter(t *testing.T) {
+	now := time.Now()
+	s := &script{}
+	if err := s.feed("ab北c", model, now); err != nil {
+		t.Fatal(err)
+	}
+	s.flush()
+	s.next(now)
+	if _, err := s.rewindBytes(3, now); err == nil {
+		t.Error("cut a character")
+	}
+	if kept, err := s.rewindBytes(2, now); err != nil || kept != 0 || s.length != 2 {
+		t.Errorf("kept %d, %v, %d bytes", kept, err, s.length)
+	}
+	if rewind := s.next(now).GetRewind(); rewind == nil || rewind.GetSeq() != 0 {
+		t.Errorf("told %v", rewind)
+	}
+	for length := range []int{-1, 3} {
+		if _, err := s.rewindBytes(length*4-1, now); err == nil {
+			t.Errorf("rewound to %d", length*4-1)
+		}
+	}
+}
+
+func TestLongTextIsCutToPiecesAtCharacters(t *testing.T) {
+	s := &script{}
+	text := strings.Repeat("北", 100_000)
+	if err := s.feed(text, model, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s.cut()
+	var joined strings.Builder
+	for _, piece := range s.pieces {
+		if len(piece.text) > pieceBytes {
+			t.Errorf("a piece of %d bytes", len(piece.text))
+		}
+		joined.WriteString(piece.text)
+	}
+	if joined.String() != text {
+		t.Error("the pieces are not the text")
+	}
+	first, messages := s.replay(false)
+	if first != 1 || len(messages) != len(s.pieces) {
+		t.Errorf("replayed %d from %d", len(messages), first)
+	}
+}
+
+func TestAReplayIsJoinedAndItsNumbersAreTranslatedBack(t *testing.T) {
+	now := time.Now()
+	s := &script{}
+	for range 5 {
+		_ = s.feed("word ", model, now)
+		s.flush()
+		s.next(now)
+	}
+	first, messages := s.replay(true)
+	if first != 5 || len(messages) != 1 || messages[0].GetText().GetSeq() != 5 {
+		t.Fatalf("first %d: %v", first, messages)
+	}
+	if s.ownSeq(5) != 5 || s.ownSeq(0) != 0 || s.ownSeq(6) != 6 {
+		t.Error("numbers are not translated")
+	}
+	if err := s.rewind(3); err != nil || !s.replaceCall {
+		t.Errorf("a rewind into what was joined needs another call: %v", err)
+	}
+}
+
+func TestEveryCallWithOneRequestMessageIsRepeated(t *testing.T) {
+	var config struct {
+		MethodConfig []struct {
+			Name []struct{ Service, Method string }
+		}
+	}
+	if err := json.Unmarshal([]byte(serviceConfig()), &config); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, name := range config.MethodConfig[0].Name {
+		names[name.Method] = true
+	}
+	if !names["Remember"] || !names["Recall"] || !names["WatchJob"] {
+		t.Errorf("not repeated: %v", names)
+	}
+	if names["StreamRemember"] || names["RecallDuring"] {
+		t.Errorf("what was streamed would have to be kept: %v", names)
+	}
+}
+
+func TestTheSocketThatIsThereIsTheDefaultTarget(t *testing.T) {
+	folder := t.TempDir()
+	pod, user := filepath.Join(folder, "run", "s"), filepath.Join(folder, "user")
+	if got := socketOf(pod, user); got != user {
+		t.Errorf("without either: %s", got)
+	}
+	if err := os.Mkdir(filepath.Dir(pod), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := socketOf(pod, user); got != pod {
+		t.Errorf("in a pod whose sidecar is starting: %s", got)
+	}
+	if err := os.WriteFile(user, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := socketOf(pod, user); got != user {
+		t.Errorf("with a user's socket: %s", got)
+	}
+	if got := socketOf(pod, ""); got != pod {
+		t.Errorf("without a home: %s", got)
+	}
+	t.Setenv(targetVariable, "127.0.0.1:1")
+	if DefaultTarget() != "127.0.0.1:1" {
+		t.Error("the variable does not win")
+	}
+}
+
+func TestNamesAreSpelledInOneWay(t *testing.T) {
+	if got := resourceName("acme", "an a/é", "sessions", "x@1"); got != "namespaces/acme/users/an%20a%2F%C3%A9/sessions/x@1" {
+		t.Error(got)
+	}
+	if got := resourceName("acme", "", "memories", "m"); got != "namespaces/acme/memories/m" {
+		t.Error(got)
+	}
+}
+
+func TestBatchesFitAMessage(t *testing.T) {
+	turns := make([]*memsidecarv1.ConversationTurn, 200)
+	for i := range turns {
+		turns[i] = &memsidecarv1.ConversationTurn{Text: "x"}
+	}
+	large := Said(strings.Repeat("y", 2<<20), "")
+	items := []*memsidecarv1.RememberItem{Turns(turns...), Turns(turns...), large, large}
+	var sizes []int
+	for batch := range batches(items) {
+		sizes = append(sizes, len(batch))
+	}
+	if len(sizes) != 3 || sizes[0] != 1 || sizes[1] != 2 || sizes[2] != 1 {
+		t.Errorf("batches of %v", sizes)
+	}
+}
