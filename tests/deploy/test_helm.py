@@ -195,3 +195,19 @@ def test_another_chart_includes_the_sidecar(tmp_path: Path) -> None:
     assert sidecar(spec["template"]["spec"]) == sidecar(own["template"]["spec"])
     assert spec["template"]["spec"]["volumes"] == own["template"]["spec"]["volumes"]
     assert spec["volumeClaimTemplates"] == own["volumeClaimTemplates"]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ((), ["claim memsidecar-data-agent-N", "unix:/run/memsidecar/memsidecar.sock", "set redis.url"]),
+        (DEPLOYMENT, ["lives and dies with the pod", "deployment/agent -c memsidecar"]),
+        (("agent.enabled=false",), ['include "memsidecar.initContainer" .Subcharts.memsidecar']),
+    ],
+)
+def test_the_notes_say_what_was_made(values: tuple[str, ...], told: list[str]) -> None:
+    settings = [word for value in values for word in ("--set", value)]
+    done = run("helm", "install", "agent", CHART, "--namespace=agents", "--dry-run=client", *settings)
+    assert done.returncode == 0, done.stderr
+    notes = done.stdout.partition("NOTES:")[2]
+    assert [words for words in told if words not in notes] == []
