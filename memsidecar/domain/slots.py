@@ -20,6 +20,11 @@ from memsidecar.domain.text import entity_key, normalise
 
 QUANTITY = "quantity:"
 EXPERIENCE = "experience"
+PREFERS = "prefers"
+_PAIR = re.compile(
+    r"([^,;]{1,80}?)\s(?:over|rather than|more than|instead of|than|to)\s([^,;]{1,80})"
+    r"|([^，；]{1,40}?)(?:胜过|多过|而不是|而非)([^，；]{1,40})"
+)
 EVENT = "event"
 PREFERENCE = "preference"
 
@@ -107,6 +112,10 @@ def _of_preference(wish: Preference) -> Slot:
             return Slot(wish.subject, known[0].key, qualifier, value_key(value), wish.polarity < 0)
         topic = value or topic
     said = value_key(value or topic)
+    if (pair := _PAIR.fullmatch(value or topic)) is not None:
+        # "tea over coffee" and "coffee over tea" answer one question.
+        between = "|".join(sorted(value_key(part) for part in pair.groups() if part))
+        return Slot(wish.subject, f"{PREFERS}:{between}", _NOTHING, said, wish.polarity < 0)
     return Slot(wish.subject, f"{PREFERENCE}:{value_key(topic)}", _NOTHING, said, wish.polarity < 0)
 
 
@@ -139,6 +148,8 @@ def single_valued(slot: Slot) -> bool:
     """Whether the slot has one value at a time, so that another one replaces it or contradicts it: quantities, and what
     the table of attributes says is single."""
     if slot.quantity is not None:
+        return True
+    if slot.family.startswith(f"{PREFERS}:"):
         return True
     known = attribute_slot(slot.family) if slot.family != EXPERIENCE else None
     return known is not None and known[0].cardinality is Cardinality.SINGLE

@@ -219,3 +219,10 @@ async def test_a_successor_in_an_office_takes_the_place_of_who_held_it(learning:
     (carol,) = learned(await told(learning, say("Carol is CEO of Globex.", time=MONDAY)))
     assert (await learning.memories.get(ANN.partition, bob.id)).state is State.ACTIVE
     assert carol.state is State.ACTIVE
+
+
+async def test_what_one_would_rather_have_may_turn_round(learning: Stack) -> None:
+    (tea,) = learned(await told(learning, say("I prefer tea over coffee.", time=MONDAY - DAY)))
+    (coffee,) = learned(await told(learning, say("I prefer coffee over tea now.", time=MONDAY)))
+    assert (await learning.memories.get(ANN.partition, tea.id)).state is State.SUPERSEDED
+    assert (await learning.memories.get(ANN.partition, coffee.id)).state is State.ACTIVE
