@@ -41,10 +41,6 @@ _CHANGED_TO = re.compile(
 )
 _FAVOURITE_KIND = re.compile(r"最(?:喜欢|爱)的(?P<of>.+)")
 _PLAN = re.compile(r"(?:打算|计划|准备|决定|预计)(?!是|书|表|好了|中|睡觉|休息|吃饭|出门)(?P<what>[^，。！？]{2,40})")
-_GOING = re.compile(
-    rf"(?P<time>{CHINESE_TIME})(?:就|我)?(?:要|会|将)(?P<what>(?:去|参加|飞|搬|考|结婚|出差|开始|做手术"
-    r"|回|毕业)[^，。！？]{0,30})"
-)
 _GOAL = re.compile(r"的?(?:目标|梦想|愿望|理想)(?:是|就是)(?P<what>[^，。！？]{2,40})")
 _WANTS = re.compile(
     r"(?:很|一直|特别)?想(?P<what>(?:学(?!习一下)|成为|考|当(?!面)|开一家|开个|买[一房车]|减肥|环游"
@@ -53,10 +49,6 @@ _WANTS = re.compile(
 _ROUTINE = re.compile(
     r"(?P<what>每(?:天|周|个?月|年|晚|早|个?周[一二三四五六日末]|逢周[一二三四五六日末]"
     r"|星期[一二三四五六日天])[^，。！？]{2,30})"
-)
-_EVENT = re.compile(
-    rf"(?P<time>{CHINESE_TIME})(?:的时候|我|刚刚?|才|就|也|已经"
-    r"|和[^，。！？]{1,6}?一起)*(?P<what>[^，。！？]{2,40})"
 )
 _DONE = re.compile(r"了|过|完")
 _NOT_DONE = re.compile(r"[不没]|要|会|想|打算|计划|准备|很|觉得|感觉|心情|太|是|问|说")

@@ -67,7 +67,6 @@ class Subject:
     end: int
     relation: str = ""
     name: Span | None = None
-    relation_end: int = 0
     was: bool = False
     """It says how it was: 以前, 曾经."""
     manner: Manner = Manner.STATED
@@ -133,9 +132,7 @@ def subject_of(text: str, start: int, end: int, before: Subject | None) -> Subje
     whose = text[name.start : name.end] if name is not None else found.group("own")
     place = name if name is not None else Span(*found.span("own"))
     relation = RELATIONS[found.group("relation")]
-    return _with_predicate(
-        text, Subject(whose, stop, end, relation, name, found.end("relation"), was, manner, start, place)
-    )
+    return _with_predicate(text, Subject(whose, stop, end, relation, name, was, manner, start, place))
 
 
 def _surely_named(text: str, name: Span, end: int) -> Span | None:

@@ -64,8 +64,6 @@ _GOAL = re.compile(
 
 _APART = re.compile(r"\s(?:with|at|for|of|in|to|about)\s")
 
-_WHEN_ALONE = re.compile(r"(?:on\s|in\s|at\s|since\s|back\sin\s)?.{0,3}$", re.IGNORECASE)
-
 
 def dated(reading: Reading) -> bool:
     """What needs no "I": deadlines, dates, best times, favourites, "my X is Y". Whether a rule has read the clause."""

@@ -15,7 +15,6 @@ from memsidecar.domain.extraction.values import cut, items, trimmed
 from memsidecar.domain.names import COMMON
 
 _NAME = r"[A-ZÀ-Ý][\w'-]*[\w](?:\s(?:van|von|de|la|el|bin)\b)?(?:\s[A-ZÀ-Ý][\w'.-]*\w?){0,3}"
-_ONLY_NAME = re.compile(rf"\s+(?P<name>{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)")
 _IS_NAME = re.compile(
     rf"\s+(?:(?:is|are|was|'s)\s+)?(?:called|named)\s+(?P<called>{_NAME})|\s*(?:is"
     rf"|'s)\s+(?P<is>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.\s)?{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)"

@@ -203,10 +203,6 @@ class Lookup:
         """Rows of the facts and preferences that were read from a memory, whatever their state, in increasing order."""
         return list(self._readings.get(memory_id, ()))
 
-    def slots_of(self, subject: str) -> list[str]:
-        """The families that somebody has memories of; looks at all slots."""
-        return sorted({family for whose, family in self._slots if whose == subject})
-
     def slots_by_memory(self) -> Mapping[str, tuple[str, str]]:
         """Memory id -> (subject, family) of its slot; looks at all memories."""
         ids = {row: memory_id for memory_id, row in self.rows.items()}

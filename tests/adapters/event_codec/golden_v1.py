@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from memsidecar.domain.conflict import Before, Conflict, ConflictState, Evidence, Policy, Resolution, Rule
 from memsidecar.domain.events import (
     Change,
+    ConflictRecorded,
     Event,
     FeedbackGiven,
     MemoryPurged,
@@ -66,6 +68,32 @@ _PREFERENCE = Preference("no meetings before ten", "calendar", "10:00", -0.5, "e
 _ENTITY = Entity("Ann", "person", ("Annie", "安"), "a colleague", True)
 _EPISODE = Episode("We met.", "Meeting", "ann", _AT, 0, ("e-1",), Outcome.PARTIAL, ("go",), ("listen",), "m-9")
 _PROCEDURE = Procedure("how to brew", "Brewing", ("boil", "wait", "pour"))
+_READ = Provenance("s-1", ("1",), ("m-0",), "rules", time=_AT, start=3, end=17)
+_DENIAL = Memory(
+    "m", Scope("acme", "ann"), Fact("no car", "", "owns", "", "car", "", negated=True), _AT, _AT, provenance=(_READ,)
+)
+_CONFLICT = Conflict(
+    id="c-1",
+    subject="e-1",
+    attribute="lives_in",
+    rule=Rule.NEGATION,
+    memories=("m-1", "m-2"),
+    created_at=_AT,
+    updated_at=_AT + 1,
+    policy=Policy.SOURCE_PRIORITY,
+    state=ConflictState.UNDONE,
+    resolution=Resolution.REPLACED,
+    winner="m-2",
+    losers=("m-1",),
+    resolved_at=_AT + 2,
+    resolved_by="planner",
+    reason="because",
+    severity=0.75,
+    evidence=(Evidence("m-1", "m-0", 3, 17),),
+    before=(Before("m-1", State.DISPUTED, _AT, 0, _AT + 3, _AT + 4), Before("m-2", State.ACTIVE, _AT)),
+    version=3,
+    opened=True,
+)
 _SMALL = Memory("m", Scope("acme", "ann"), Fact("x"), _AT, _AT)
 
 _EVENTS: dict[str, Event] = {
@@ -78,6 +106,8 @@ _EVENTS: dict[str, Event] = {
     "vectors": VectorsRecorded("m-1", _VECTORS),
     "purge": MemoryPurged("m-1", "admin", "asked to"),
     "feedback": FeedbackGiven("m-1", Verdict.WRONG, Feedback(3, 200, 1), "planner"),
+    "denial": MemoryRecorded(Change.SUPERSEDED, _DENIAL),
+    "conflict": ConflictRecorded(_CONFLICT, "planner", "said so"),
 }
 
 _BYTES: dict[str, str] = {
@@ -138,6 +168,18 @@ _BYTES: dict[str, str] = {
     ),
     "purge": "1a160a036d2d31120561646d696e1a0861736b656420746f",
     "feedback": "22170a036d2d311003180320c80128013207706c616e6e6572",
+    "denial": (
+        "0a6e0806126a0a016d2001280152150a066e6f206361721a046f776e732a036361723801a0018080898b948b9103a8018080"
+        "898b948b9103f101000000000000f03ff901000000000000e03fc202210a03732d311201311a036d2d30220572756c657340"
+        "8080898b948b910348035011"
+    ),
+    "conflict": (
+        "2acd010ab8010a03632d311203652d311a086c697665735f696e20032a036d2d312a036d2d32308080898b948b9103388180"
+        "898b948b91034008480450055a036d2d3262036d2d31688280898b948b91037207706c616e6e65727a076265636175736581"
+        "01000000000000e83f8a010e0a036d2d3112036d2d30180320119201240a036d2d311003188080898b948b91032000288380"
+        "898b948b9103308480898b948b91039201100a036d2d321001188080898b948b9103980103a001011207706c616e6e65721a"
+        "077361696420736f"
+    ),
 }
 
 EVENTS = {name: (event, bytes.fromhex(_BYTES[name])) for name, event in _EVENTS.items()}

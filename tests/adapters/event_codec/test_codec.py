@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.adapters.event_codec import ProtobufEventCodec
+from memsidecar.domain.conflict import Before, Conflict, ConflictState, Evidence, Policy, Resolution, Rule
 from memsidecar.domain.events import (
     Change,
+    ConflictRecorded,
     Event,
     FeedbackGiven,
     MemoryPurged,
@@ -106,7 +108,35 @@ all_vectors = st.builds(
     st.integers(1, 3),
     st.integers(1, 4),
 )
+conflicts = any_of(
+    Conflict,
+    **dict.fromkeys(["id", "subject", "attribute", "winner", "resolved_by", "reason"], text),
+    rule=st.sampled_from(Rule),
+    memories=texts,
+    created_at=times,
+    updated_at=times,
+    policy=st.sampled_from(Policy),
+    state=st.sampled_from(ConflictState),
+    resolution=st.sampled_from(Resolution),
+    losers=texts,
+    resolved_at=some_time,
+    severity=numbers,
+    evidence=st.lists(any_of(Evidence, memory_id=text, source_id=text, start=times, end=times), max_size=2).map(tuple),
+    before=st.lists(
+        any_of(
+            Before,
+            memory_id=text,
+            state=st.sampled_from([state for state in State if state is not State.EXPIRED]),
+            updated_at=times,
+            **dict.fromkeys(["valid_from", "valid_to", "superseded_at"], some_time),
+        ),
+        max_size=2,
+    ).map(tuple),
+    version=times,
+    opened=st.booleans(),
+)
 events = st.one_of(
+    any_of(ConflictRecorded, conflict=conflicts, actor=text, reason=text),
     any_of(
         MemoryRecorded,
         change=st.sampled_from(Change),
@@ -126,6 +156,11 @@ events = st.one_of(
     ),
 )
 PLACE = Partition("acme", "ann")
+
+
+@given(conflicts)
+def test_a_conflict_alone_comes_back_as_it_went_in(conflict: Conflict) -> None:
+    assert CODEC.decode_conflict(CODEC.encode_conflict(conflict)) == conflict
 
 
 @settings(max_examples=200, deadline=None)
