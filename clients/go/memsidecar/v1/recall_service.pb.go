@@ -672,7 +672,8 @@ type Hit struct {
 	// What it says that no longer holds, or is disputed: the memory itself, or facts that
 	// were read from it.
 	Standings []*HitStanding `protobuf:"bytes,10,rep,name=standings,proto3" json:"standings,omitempty"`
-	// Here because it contradicts this memory, which is a hit.
+	// Here because it contradicts this memory, which is a hit, or because it says what
+	// holds instead of something that this memory states.
 	CounterpartOf string `protobuf:"bytes,11,opt,name=counterpart_of,json=counterpartOf,proto3" json:"counterpart_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -386,7 +386,9 @@ class Hit(google.protobuf.message.Message):
     suspicious: builtins.bool
     """Reads like an instruction to a model. It is data all the same."""
     counterpart_of: builtins.str
-    """Here because it contradicts this memory, which is a hit."""
+    """Here because it contradicts this memory, which is a hit, or because it says what
+    holds instead of something that this memory states.
+    """
     @property
     def memory(self) -> memsidecar_client.v1.memory_pb2.Memory: ...
     @property
