@@ -21,7 +21,7 @@ step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
-	bench-stream quality quality-ablation quality-conflicts quality-precision quality-stream quality-times extract-live soak crash \
+	bench-stream quality quality-ablation quality-precision quality-stream quality-times extract-live soak crash \
 	generate generate-check proto-lint breaking skew go-test constraints image image-test pod-test ci clean
 
 help: ## List the targets
@@ -110,10 +110,6 @@ quality: $(SETUP) ## Score recall: make quality DATA=file.jsonl [RESULTS=file]
 quality-precision: $(SETUP) ## What must not be in an answer: make quality-precision DATA=file.jsonl
 	@[ -n "$(DATA)" ] || { echo "usage: make quality-precision DATA=file.jsonl" >&2; exit 2; }
 	@$(PY) -m tests.quality.precision "$(DATA)"
-
-quality-conflicts: $(SETUP) ## Which updates and contradictions the rules link: make quality-conflicts DATA="file.jsonl ..."
-	@[ -n "$(DATA)" ] || { echo 'usage: make quality-conflicts DATA="file.jsonl ..."' >&2; exit 2; }
-	@$(PY) -m tests.quality.conflicts $(DATA) $(ARGS)
 
 quality-times: $(SETUP) ## Time expressions read right: make quality-times DATA=file.jsonl
 	@[ -n "$(DATA)" ] || { echo "usage: make quality-times DATA=file.jsonl" >&2; exit 2; }

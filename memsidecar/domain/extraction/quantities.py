@@ -10,7 +10,7 @@ from memsidecar.domain.claims import Claim, Manner, Span
 from memsidecar.domain.extraction.chinese_quantities import chinese_quantities, may_have_chinese
 from memsidecar.domain.extraction.numbers import MAY_HAVE, NEAR, POINTS, numbers_of
 from memsidecar.domain.extraction.phrases import PER, WORD, phrase_of
-from memsidecar.domain.extraction.prose import MAX_CHARS, Clause, Mood, clauses_of, prose_of, statement_of
+from memsidecar.domain.extraction.prose import Clause, Mood, statement_of
 from memsidecar.domain.memory import Kind
 from memsidecar.domain.quantity_slots import GOAL
 
@@ -64,24 +64,15 @@ _PRESUPPOSED = re.compile(
 )
 
 
-def quantity_claims(text: str) -> list[Claim]:
-    """What a turn states a number of, in order: `attribute` says what is counted or measured, `value` the quantity,
-    both as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute that begins
-    with `GOAL`. Takes a quarter of a millisecond for a turn of a chat; reads the first `MAX_CHARS` of a long text."""
-    text = text[:MAX_CHARS]
-    if not may_count(text):
-        return []
-    prose = prose_of(text)
-    return claims_in(prose, clauses_of(prose))
-
-
 def may_count(text: str) -> bool:
     """Whether a text may state a number of something: most state none."""
     return MAY_HAVE.search(text) is not None or may_have_chinese(text)
 
 
 def claims_in(prose: str, clauses: list[Clause]) -> list[Claim]:
-    """The same, of what `prose_of` and `clauses_of` gave."""
+    """What a turn states a number of, in order: `attribute` says what is counted or measured, `value` the quantity,
+    both as written. Not what is asked, supposed, quoted, or in code; what is only wanted has an attribute that begins
+    with `GOAL`. `prose` and `clauses` are what `prose_of` and `clauses_of` make of a text."""
     found: list[Claim] = []
     before: list[Clause] = []
     for clause in clauses:

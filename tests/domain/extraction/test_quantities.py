@@ -7,9 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsidecar.domain.claims import Claim, Manner
-from memsidecar.domain.extraction.prose import MAX_CHARS
-from memsidecar.domain.extraction.quantities import MAX_CLAIMS, quantity_claims
+from memsidecar.domain.extraction.prose import MAX_CHARS, clauses_of, prose_of
+from memsidecar.domain.extraction.quantities import MAX_CLAIMS, claims_in, may_count
 from memsidecar.domain.quantity_slots import GOAL, GOAL_ZH
+
+
+def quantity_claims(text: str) -> list[Claim]:
+    prose = prose_of(text[:MAX_CHARS])
+    return claims_in(prose, clauses_of(prose)) if may_count(text[:MAX_CHARS]) else []
 
 
 def found(text: str) -> list[tuple[str, str]]:
