@@ -16,13 +16,13 @@ from memsidecar.domain.conflicts.peers import Neighbourhood
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.conflicts.settle import Challenge, Settled, neighbourhood, settle
 from memsidecar.domain.decision import Decision, current
-from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Patch
-from memsidecar.domain.errors import AlreadyExists, ConflictRejected, InvalidField
+from memsidecar.domain.draft import Draft, Outcome, Patch
+from memsidecar.domain.errors import AlreadyExists, InvalidField
 from memsidecar.domain.events import NO_VECTORS, Change, MemoryRecorded, Vectors
 from memsidecar.domain.identity import digest_of
 from memsidecar.domain.indexed_text import embedded_text
-from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, Provenance, State, text_of
-from memsidecar.domain.mentions import Mention, find_mentions
+from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Preference, State
+from memsidecar.domain.mentions import Mention
 from memsidecar.domain.merging import merge_draft
 from memsidecar.domain.references import check_references, entity_for, naming_successors, references, successor_of
 from memsidecar.domain.removal import UNNAMED, discovered, left_alone, soft_delete
@@ -39,44 +39,12 @@ def remember(
     digest: bytes | None = None,
     rules: ConflictRules = DEFAULT_RULES,
 ) -> Outcome:
-    """Store a draft, or add its source to the memory that says the same already; then what was read out of it.
+    """Store a draft, or add its source to the memory that says the same already. What was read out of it is not looked
+    at: `learned.learn` stores that.
 
     `found` are the names in its text; `vectors` are its embedding, None while that is due; `digest` is the draft's, if
     the caller has it. Raises InvalidField when it refers to a memory that does not exist, ConflictRejected.
     """
-    outcome = _remembered(decision, draft, found, vectors, digest, rules)
-    if not (draft.claims or draft.declined) or outcome.action is Action.DUPLICATE:
-        return outcome
-    extracted: list[Outcome | Declined] = []
-    for claim in draft.claims:
-        claim = _derived(claim, draft, outcome.memory)
-        try:
-            mentions = find_mentions(embedded_text(claim.body))
-            extracted.append(_remembered(decision, claim, mentions, claim.embedding, None, rules))
-        except (InvalidField, ConflictRejected) as refused:
-            extracted.append(Declined(text_of(claim.body), str(refused)))
-    return replace(outcome, extracted=(*extracted, *draft.declined))
-
-
-def _derived(claim: Draft, draft: Draft, episode: Memory) -> Draft:
-    source = claim.source or draft.source or Provenance()
-    return replace(
-        claim,
-        agent=claim.agent or draft.agent,
-        session=claim.session or draft.session,
-        source=replace(source, derived_from=(episode.id,)),
-        policy=claim.policy or draft.policy,
-    )
-
-
-def _remembered(
-    decision: Decision,
-    draft: Draft,
-    found: tuple[Mention, ...],
-    vectors: Vectors | None,
-    digest: bytes | None,
-    rules: ConflictRules,
-) -> Outcome:
     challenge = Challenge(rules, draft.policy, draft.manner, draft.said_by)
     new = _drafted(decision, draft, "", digest)
     slot = neighbourhood(decision, new, challenge)

@@ -10,6 +10,7 @@ from memsidecar.domain.conflict import Policy
 from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
 from memsidecar.domain.memory import Fact, Memory, Preference, State
 from memsidecar.domain.recall import Filter
+from memsidecar.services.remember import Remembered
 from tests.services.stack import ANN, Stack
 from tests.services.test_learning import DAY, MONDAY, declined, learned, say, told
 
@@ -226,3 +227,24 @@ async def test_what_one_would_rather_have_may_turn_round(learning: Stack) -> Non
     (coffee,) = learned(await told(learning, say("I prefer coffee over tea now.", time=MONDAY)))
     assert (await learning.memories.get(ANN.partition, tea.id)).state is State.SUPERSEDED
     assert (await learning.memories.get(ANN.partition, coffee.id)).state is State.ACTIVE
+
+
+async def test_claims_share_the_fate_of_the_text_that_states_them(learning: Stack) -> None:
+    first = await told(learning, say("I live in Rome.", time=MONDAY - 3 * DAY))
+    (rome,) = learned(first)
+    (whole,) = (o.memory for o in first.outcomes if isinstance(o, Outcome))
+    assert rome.provenance[0].derived_from == (whole.id,)
+    again = await told(learning, say("I live in Rome.", time=MONDAY - 3 * DAY))
+    assert actions(again) == [Action.DUPLICATE, Action.DUPLICATE]
+    assert actions(await told(learning, say("I live in Rome.", time=MONDAY - 2 * DAY))) == [Action.MERGED] * 2
+    moved = await told(learning, say("I moved to Oslo.", time=MONDAY - DAY))
+    assert actions(moved) == [Action.CREATED, Action.SUPERSEDED]
+    refused = await told(learning, say("I live in Lima.", policy=Policy.REJECT))
+    assert actions(refused) == [Action.CREATED]
+    assert "REJECT" in declined(refused)[0].explanation
+
+
+def actions(answer: Remembered) -> list[Action]:
+    """Of the texts, each with what was read out of it."""
+    stored = [o for o in answer.outcomes if isinstance(o, Outcome)]
+    return [each.action for o in stored for each in (o, *o.extracted) if isinstance(each, Outcome)]

@@ -8,10 +8,10 @@ import pytest
 
 from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.claims import Manner
-from memsidecar.domain.conflict import ConflictState, Policy, Resolution, Rule, Source
+from memsidecar.domain.conflict import ConflictState, Resolution, Rule, Source
 from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.conflicts.rules import ConflictRules
-from memsidecar.domain.draft import Action, Draft
+from memsidecar.domain.draft import Action
 from memsidecar.domain.memory import Entity, Episode, Fact, Preference, Provenance, State
 from tests.domain.conflicts.knowledge import Knowledge, said, value_of
 
@@ -271,26 +271,6 @@ def test_many_values_of_what_has_many_stand_together(known: Knowledge) -> None:
     known.says("tea", attribute="something that nobody has listed")
     known.says("milk", attribute="something that nobody has listed")
     assert known.conflicts() == []
-
-
-def test_claims_are_remembered_with_their_text(known: Knowledge) -> None:
-    def text(words: str, value: str, at: int, **more: object) -> object:
-        claim = Draft(Fact(words, predicate="lives_in", object_text=value), valid_from=at)
-        source = Provenance(session="s", messages=(str(at),), time=at)
-        return known.remember(Episode(words), claims=(claim,), source=source, **more)
-
-    first = text("I live in Rome", "Rome", 10)
-    (claimed,) = first.extracted  # type: ignore[attr-defined]
-    assert claimed.memory.provenance[0].derived_from == (first.memory.id,)  # type: ignore[attr-defined]
-    second = text("I live in Rome", "Rome", 10)
-    assert (second.action, second.extracted) == (Action.DUPLICATE, ())  # type: ignore[attr-defined]
-    third = text("I live in Rome", "Rome", 12)
-    assert [o.action for o in (third, *third.extracted)] == [Action.MERGED, Action.MERGED]  # type: ignore[attr-defined]
-    moved = text("I moved to Oslo", "Oslo", 20)
-    assert moved.extracted[0].action is Action.SUPERSEDED  # type: ignore[attr-defined]
-    refused = text("I am in Lima", "Lima", 30, policy=Policy.REJECT)
-    assert refused.action is Action.CREATED  # type: ignore[attr-defined]
-    assert "REJECT" in refused.extracted[0].explanation  # type: ignore[attr-defined]
 
 
 def test_preferences_of_one_kind_have_one_favourite(known: Knowledge) -> None:
