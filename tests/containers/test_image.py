@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import tarfile
 import time
@@ -48,6 +49,14 @@ def test_there_is_no_shell_no_package_manager_and_no_compiler(
     programs = [PurePosixPath(name).name for name, (member, _) in members.items() if member.mode & 0o111]
     assert [name for name in programs if TOOLS.fullmatch(name)] == []
     assert [name for name in members if re.search(r"site-packages/(pip|setuptools|wheel)(/|$)", name)] == []
+
+
+def test_there_is_a_build_of_hnswlib_for_any_cpu_and_one_for_newer_ones(
+    members: Mapping[str, tuple[tarfile.TarInfo, bytes]],
+) -> None:
+    builds = [PurePosixPath(name).parent.name for name in members if PurePosixPath(name).match("hnswlib*.so")]
+    newer = ["x86-64-v3"] if platform.machine() == "x86_64" else []
+    assert sorted(builds) == ["site-packages", *newer]
 
 
 def test_nothing_in_it_gives_privileges(members: Mapping[str, tuple[tarfile.TarInfo, bytes]]) -> None:

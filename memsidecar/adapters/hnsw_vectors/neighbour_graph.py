@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-import hnswlib
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar.adapters.hnsw_vectors.cpu_build import hnswlib
 from memsidecar.adapters.hnsw_vectors.short_copies import ShortCopies
 from memsidecar.domain.events import Matrix
 from memsidecar.ports.vectors import Scores

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from memsidecar.adapters.hnsw_vectors.cpu_build import LEVEL, level_build
 from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
 from memsidecar.config import Config
 
@@ -34,7 +35,8 @@ database = engine.Database(sys.argv[2] + "/graph", buffer_pool_size=64 << 20)
 engine.Connection(database).execute("RETURN 1")
 """
 _SEARCH = """
-import hnswlib, numpy
+import numpy
+from memsidecar.adapters.hnsw_vectors.cpu_build import hnswlib
 index = hnswlib.Index("ip", 8)
 index.init_index(10)
 index.add_items(numpy.eye(8, dtype="float32"))
@@ -67,7 +69,7 @@ def vector_index(config: Config) -> Outcome:
         return fail(problem, rebuild)
     if problem := _probe(_SEARCH):
         return fail(f"hnswlib does not search: {problem}", rebuild)
-    return ok(f"hnswlib {PINNED['hnswlib']} searches")
+    return ok(f"hnswlib {PINNED['hnswlib']} searches" + (f", built for {LEVEL}" if level_build() else ""))
 
 
 def processor(config: Config) -> Outcome:
