@@ -29,6 +29,7 @@ RETRACT_SECONDS = 10.0
 # Memories that one check reads.
 READ = 16
 _OVER = (MemoryState.DELETED, MemoryState.SUPERSEDED, MemoryState.EXPIRED)
+_HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORDS = re.compile(r"[a-z]{3,}|\d+|[\u4e00-\u9fff]")
 
 
@@ -180,5 +181,8 @@ def _by_association(hit: Hit) -> bool:
 
 
 def _share(one: str, other: str) -> bool:
-    """Whether they have a word, a number or a Chinese character in common."""
+    """Whether they have a word, a number or a Chinese character in common, or are in different languages: the embedder
+    finds what means the same there, too, and no word tells."""
+    if {bool(_HAN.search(one)), bool(_HAN.search(other))} == {True, False}:
+        return True
     return not set(_WORDS.findall(one.lower())).isdisjoint(_WORDS.findall(other.lower()))
