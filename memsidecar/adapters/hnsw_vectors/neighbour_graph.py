@@ -17,7 +17,6 @@ _log = logging.getLogger(__name__)
 
 Labels = NDArray[np.integer]
 
-_LINKS = 16
 _EF_BUILD = 100
 _EF_SMALL = 40
 _SMALL = 20_000
@@ -26,7 +25,8 @@ _SMALL = 20_000
 _EF_LEAST = 100
 _EF_AT = 100_000
 """Up to this many vectors ef = 100 gives recall@10 above 0.99 on clustered data; beyond, ef grows with this power of
-their number: of a million, ef = 316 finds nothing for 2 % of questions (another cluster), 500 something for all."""
+their number: of a million, ef = 316 finds nothing for 2 % of questions (another cluster), 500 something for all. More
+than that finds no more."""
 _EF_GROWTH = 0.7
 
 _FULL = 0.9
@@ -40,11 +40,12 @@ class NeighbourGraph:
     Not thread-safe: the caller excludes `add`, `remove` and `save` from everything else.
     """
 
-    __slots__ = ("_copies", "_dimensions", "_ef", "_index", "_threads", "changes", "held", "live", "saved")
+    __slots__ = ("_copies", "_dimensions", "_ef", "_index", "_threads", "changes", "held", "links", "live", "saved")
 
-    def __init__(self, dimensions: int, capacity: int, threads: int) -> None:
+    def __init__(self, dimensions: int, capacity: int, threads: int, links: int) -> None:
+        """`links` of each vector to others, twice as many in the lowest layer (hnswlib's M)."""
         self._index = hnswlib.Index(space="ip", dim=dimensions)
-        self._index.init_index(max_elements=max(capacity, 1_024), M=_LINKS, ef_construction=_EF_BUILD)
+        self._index.init_index(max_elements=max(capacity, 1_024), M=links, ef_construction=_EF_BUILD)
         self._begin(dimensions, threads, held=0, live=0)
 
     @classmethod
@@ -71,6 +72,7 @@ class NeighbourGraph:
         self._copies = ShortCopies(dimensions)
         self._threads = threads
         self._ef = 0
+        self.links = int(self._index.M)
         self.held = held
         self.live = live
         self.changes = 0
@@ -81,7 +83,7 @@ class NeighbourGraph:
     def nbytes(self) -> int:
         """What is resident: vectors, links and labels that are there, but locks and marks for all the room."""
         room = self._index.get_max_elements()
-        per_vector = 4 * self._dimensions + 4 * (2 * _LINKS + 1) + 8 + 5 + 48
+        per_vector = 4 * self._dimensions + 4 * (2 * self.links + 1) + 8 + 5 + 48
         return int(_OBJECT_BYTES + self.held * per_vector + room * (40 + 8 + 4 + 2)) + self._copies.nbytes
 
     def add(self, vectors: Matrix, labels: Labels) -> None:

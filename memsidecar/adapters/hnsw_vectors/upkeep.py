@@ -39,14 +39,14 @@ class Upkeep:
 
     @property
     def due(self) -> bool:
-        return self._to_move or self._to_exact or self._graph_dead or self._tail_dead
+        return self._to_move or self._to_exact or self._graph_dead or self._graph_outgrown or self._tail_dead
 
     def run(self) -> None:
         """Returns when nothing is due any more, or after `stop`."""
         while not self._stopped.is_set():
             if self._to_exact:
                 self._replace_graph_by_tail()
-            elif self._graph_dead:
+            elif self._graph_dead or self._graph_outgrown:
                 self._rebuild_graph()
             elif self._tail_dead:
                 self._clear_tail()
@@ -73,6 +73,11 @@ class Upkeep:
         return graph is not None and self._worth_clearing(graph.held - graph.live, graph.held)
 
     @property
+    def _graph_outgrown(self) -> bool:
+        graph = self._contents.graph
+        return graph is not None and graph.live > self._settings.many and graph.links < self._settings.links_of_many
+
+    @property
     def _tail_dead(self) -> bool:
         return self._worth_clearing(self._contents.tail_dead, self._contents.tail.length)
 
@@ -85,7 +90,7 @@ class Upkeep:
             began = time.perf_counter()
             if contents.graph is None:
                 room = contents.tail.length + contents.tail.length // 4
-                contents.graph = NeighbourGraph(contents.dimensions, room, self._settings.build_threads)
+                contents.graph = self._new_graph(room)
             end = min(contents.moved + self._at_once, contents.table.end)
             owners = contents.table.owners[contents.moved : end]
             kept = np.flatnonzero(owners >= 0)
@@ -98,12 +103,17 @@ class Upkeep:
         fitting = self._at_once * self._settings.slice_seconds / max(took, 1e-6)
         self._at_once = int(min(max(1.0, fitting), 2.0 * self._at_once, 1_024.0))
 
+    def _new_graph(self, room: int) -> NeighbourGraph:
+        settings = self._settings
+        links = settings.links if room <= settings.many else settings.links_of_many
+        return NeighbourGraph(self._contents.dimensions, room, settings.build_threads, links)
+
     def _rebuild_graph(self) -> None:
         """A graph of the live ones only is made beside the old one, then takes its place."""
         contents = self._contents
         old, end = contents.graph, contents.moved
         assert old is not None
-        new = NeighbourGraph(contents.dimensions, old.live + old.live // 8, self._settings.build_threads)
+        new = self._new_graph(old.live + old.live // 8)
         copied: list[NDArray[np.integer]] = []
         for numbers in self._batches(end):
             with contents.lock:

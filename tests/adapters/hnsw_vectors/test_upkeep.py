@@ -108,6 +108,26 @@ async def test_many_removals_rebuild_hnswlib_without_them(indexes: HnswVectorInd
     await index.close()
 
 
+async def test_many_vectors_get_more_links_and_keep_them() -> None:
+    factory = HnswVectorIndexes(HnswSettings(crossover=200, many=500, slice_seconds=0.001))
+    vectors = unit(700)
+    index = await filled(factory, vectors[:400])
+    graph = inside(index).graph
+    assert graph is not None
+    assert graph.links == 16
+    index.remove(3)
+    for row in range(400, 700):
+        index.add(row, vectors[row][None])
+    await index.maintain()
+    graph = inside(index).graph
+    assert graph is not None
+    assert (graph.links, graph.live) == (24, 699)
+    assert not index.needs_upkeep
+    found = [index.search(vectors[row], 1)[0].tolist() == [row] for row in range(700) if row != 3]
+    assert np.mean(found) >= 0.98
+    await factory.close()
+
+
 async def test_few_vectors_are_exact_again_and_smaller(indexes: HnswVectorIndexes) -> None:
     vectors = unit(600)
     index = await filled(indexes, vectors)
