@@ -14,13 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from memsidecar.adapters.data_directory.restoring import FORMAT_FILE, LOCK_FILE, finish
 from memsidecar.domain.errors import DataDirectoryBusy, DataDirectoryUnusable
 
 FORMAT: Final = 1
 """Version of the directory's layout. A release reads every version up to its own."""
-
-LOCK_FILE: Final = "LOCK"
-FORMAT_FILE: Final = "FORMAT"
 
 # `doctor` and `verify` take the lock for a moment to see whether it is free; a start must not fail over that.
 _ATTEMPTS: Final = 6
@@ -36,7 +34,7 @@ class DataDirectory:
 
     @classmethod
     def open(cls, path: Path) -> DataDirectory:
-        """Creates the directory (0700) when it is missing and takes its lock.
+        """Creates the directory (0700) when it is missing and takes its lock. Finishes a restore that was interrupted.
 
         Raises DataDirectoryBusy, naming the owner, and DataDirectoryUnusable when it cannot be created or locked, or
         when a newer release has written it.
@@ -52,6 +50,7 @@ class DataDirectory:
             with suppress(OSError):
                 os.ftruncate(lock, 0)
                 os.pwrite(lock, _description().encode(), 0)
+            finish(path)
             _check_format(path)
         except OSError as error:
             os.close(lock)
