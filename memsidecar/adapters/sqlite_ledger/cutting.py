@@ -44,6 +44,10 @@ _DUE_AGAIN = """
 UPDATE job_item SET state = 1, problem = '', told = '[]' WHERE partition = ?1 AND state IN (2, 3)
 AND job IN (SELECT id FROM job WHERE partition = ?1 AND updated_at > ?2)
 """
+_FORGET_PARTITIONS = """
+DELETE FROM partition WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.partition = partition.id)
+AND NOT EXISTS (SELECT 1 FROM request r WHERE r.partition = partition.id)
+"""
 _SET_BACK = "UPDATE job SET updated_at = max(created_at, ?2) WHERE partition = ?1 AND updated_at > ?2"
 
 
@@ -82,10 +86,7 @@ def cut_ledger(path: Path, codec: EventCodec, until: PointInTime) -> Sequence[Cu
                 for number, moment in moments.items()
                 if (cut := _cut(db, codec, (number, names[number]), ends.get(number), moment)).removed
             ]
-            db.execute(
-                "DELETE FROM partition WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.partition = partition.id) AND "
-                "NOT EXISTS (SELECT 1 FROM request r WHERE r.partition = partition.id)"
-            )
+            db.execute(_FORGET_PARTITIONS)
             db.execute("COMMIT")
             # Deleting moves neighbours and leaves copies behind that a later purge would not reach; schema.py says why.
             fresh = path.with_name(f"{path.name}.new")
