@@ -54,7 +54,7 @@ def test_a_wrong_or_shortened_flag_is_a_usage_error(argv: list[str], capsys: Out
         (["doctor", "--embedding_provider=e5"], "did you mean --embedding.provider?"),
         (["verify", "--repairs"], "did you mean --repair?"),
         (["server"], "there is no command server; did you mean serve?"),
-        (["fly"], "they are serve, config, doctor, verify, probe, demo, version"),
+        (["fly"], "they are serve, config, doctor, verify, backup, restore, probe, demo, version"),
         (["--data-dir", "x", "serve"], "memsidecar serve --data-dir"),
         (["--version", "--what"], "`memsidecar --help` lists all"),
         (["serve", "--token", "x"], "token is a secret, which no flag sets; use --token-file or MEMSIDECAR_TOKEN"),
