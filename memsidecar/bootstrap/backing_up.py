@@ -11,6 +11,7 @@ from memsidecar import __version__
 from memsidecar.adapters.backup_directory import BackupWriter, Manifest
 from memsidecar.adapters.backup_directory.manifest import StoredPartition, StoredVectors
 from memsidecar.adapters.data_directory import FORMAT as DATA_FORMAT
+from memsidecar.adapters.data_directory import format_of
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.sqlite_accesses import FILE_NAME as ACCESSES
 from memsidecar.adapters.sqlite_accesses import check_accesses, copy_accesses
@@ -30,11 +31,13 @@ def back_up(config: Config, target: Path, progress: Progress) -> Manifest:
     """Writes a backup of the data directory to a directory that does not exist yet, whether a sidecar runs or not.
 
     Sessions come before the ledger: what a session has led to is then never missing beside it. Nothing is left at the
-    target when it fails. Raises BackupUnusable (also when the ledger is damaged), StoreUnusable, StoreUnavailable.
+    target when it fails. Raises BackupUnusable, DataDirectoryUnusable, StoreUnavailable, StoreUnusable (a damaged
+    ledger).
     """
     began = time.monotonic()
     if target.resolve().is_relative_to(config.data_dir.resolve()):
         raise BackupUnusable(str(target), "is in the data directory, which a backup must outlive; choose another place")
+    data_format = format_of(config.data_dir) or DATA_FORMAT
     with BackupWriter.begin(target) as backup:
         sessions = _copy_sessions(config, backup.folder)
         _copy_accesses(config, backup.folder)
@@ -47,7 +50,7 @@ def back_up(config: Config, target: Path, progress: Progress) -> Manifest:
             memsidecar=__version__,
             created=_time(created),
             seconds=round(time.monotonic() - began, 3),
-            data_directory_format=DATA_FORMAT,
+            data_directory_format=data_format,
             ledger_format=found.format,
             entries=found.entries,
             oldest=_time(found.oldest),

@@ -81,6 +81,8 @@ def _clean_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No MEMSIDECAR_ variables of the developer's, and the logging that was there before."""
     for name in [name for name in os.environ if name.startswith("MEMSIDECAR_")]:
         monkeypatch.delenv(name)
+    # A backup makes its process yield to others, for good.
+    monkeypatch.setattr(os, "nice", lambda increment: 0)
     root, own = logging.getLogger(), logging.getLogger("memsidecar")
     before = (root.handlers[:], root.level, own.level)
     yield

@@ -162,7 +162,7 @@ class TestVerify:
         assert lines[0] == "damaged   graph     namespaces/acme/users/ann  memory m1: is missing"
         assert lines[1] == "damaged   ledger    -  ledger.db: has a torn page"
         assert lines[2].startswith("2 problems found, 2 not repaired; `memsidecar verify --repair`")
-        assert lines[3].endswith(f"keep {tmp_path} under another name, and put back its newest backup")
+        assert lines[3].endswith(f"keep {tmp_path} under another name, and `memsidecar restore` its newest backup")
 
     def test_a_ledger_that_cannot_be_read_at_all_is_a_problem_with_the_next_step(
         self, bootstrap: FakeBootstrap, tmp_path: Path, capsys: Output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -111,14 +111,16 @@ def read_manifest(folder: Path) -> Manifest:
         raise BackupUnusable(str(path), "is not what was written: its own checksum does not fit")
     try:
         return _manifest(plain)
-    except (TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise BackupUnusable(str(path), "is damaged: it is no manifest") from error
 
 
 def _manifest(plain: Mapping[str, Any]) -> Manifest:
     lists = {"vectors": StoredVectors, "partitions": StoredPartition, "files": StoredFile}
     found = {name: tuple(kind(**row) for row in plain[name]) for name, kind in lists.items()}
-    manifest = Manifest(**{**plain, **found})
+    # A later release of the same format may say more.
+    known = {field.name: plain[field.name] for field in fields(Manifest)}
+    manifest = Manifest(**{**known, **found})
     for file in manifest.files:
         place = PurePosixPath(file.path)
         if place.is_absolute() or ".." in place.parts:

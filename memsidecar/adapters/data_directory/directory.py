@@ -110,13 +110,15 @@ def _owner(lock: int) -> str:
     return os.pread(lock, 256, 0).decode("utf-8", "replace").strip() or "another process"
 
 
-def _check_format(path: Path) -> None:
-    file = path / FORMAT_FILE
+def format_of(path: Path) -> int | None:
+    """The format of a directory, which may be in use; None when it has none yet.
+
+    Raises DataDirectoryUnusable when it is not to be read, or of a newer release; OSError.
+    """
     try:
-        text = file.read_text(encoding="ascii", errors="replace").strip()
+        text = (path / FORMAT_FILE).read_text(encoding="ascii", errors="replace").strip()
     except FileNotFoundError:
-        _write_format(file)
-        return
+        return None
     if not (text.isascii() and text.isdigit()):
         raise DataDirectoryUnusable(str(path), f"has a damaged {FORMAT_FILE} file; restore it from a backup")
     if int(text) > FORMAT:
@@ -125,6 +127,12 @@ def _check_format(path: Path) -> None:
             f"was written by a newer release (format {text}; this one reads up to {FORMAT}); upgrade memsidecar, or "
             "choose another data directory",
         )
+    return int(text)
+
+
+def _check_format(path: Path) -> None:
+    if format_of(path) is None:
+        _write_format(path / FORMAT_FILE)
 
 
 def _write_format(file: Path) -> None:

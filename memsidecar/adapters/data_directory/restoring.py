@@ -56,11 +56,12 @@ class Restoring:
         for path in self.folder.rglob("*"):
             _sync(path)
         _sync(self.folder)
-        self.folder = _renamed(self.folder, _WHOLE)
+        _renamed(self.folder, _WHOLE)
         return finish(self._directory)
 
     def give_up(self) -> None:
-        """Removes what has come so far."""
+        """Removes what has come so far. Nothing once it is decided, because then the folder has another name: whoever
+        opens the directory next goes on."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -96,10 +97,9 @@ def _contents(directory: Path) -> Iterator[Path]:
             yield path
 
 
-def _renamed(folder: Path, state: str) -> Path:
-    target = folder.rename(folder.with_suffix(state))
-    _sync(target.parent)
-    return target
+def _renamed(folder: Path, state: str) -> None:
+    folder.rename(folder.with_suffix(state))
+    _sync(folder.parent)
 
 
 def _sync(path: Path) -> None:

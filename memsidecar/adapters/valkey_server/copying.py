@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import time
 from contextlib import ExitStack, closing, suppress
@@ -30,6 +29,7 @@ _PAUSE_S: Final = 0.02
 # While the disk is slow, the server keeps what it has acknowledged back for up to 2 s.
 _WRITTEN_S: Final = 3.0
 _ANSWER_S: Final = 5.0
+_BLOCK: Final = 1 << 20
 
 
 def copy_sessions(directory: Path, target: Path) -> list[Path]:
@@ -46,8 +46,11 @@ def copy_sessions(directory: Path, target: Path) -> list[Path]:
         copies = [target / name for name, _ in sources]
         for (_, source), copy in zip(sources, copies, strict=True):
             copy.parent.mkdir(parents=True, exist_ok=True)
+            left = os.fstat(source.fileno()).st_size
             with copy.open("wb") as out:
-                shutil.copyfileobj(source, out)
+                while block := source.read(min(left, _BLOCK)):
+                    left -= len(block)
+                    out.write(block)
         if listed:
             copies.append(target / _FOLDER / _LIST)
             copies[-1].write_text(listed, encoding="utf-8")

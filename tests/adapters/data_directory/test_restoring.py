@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,12 @@ def _fill(restoring: Restoring) -> None:
 def _restore(path: Path, set_aside: bool = False) -> Path | None:
     with DataDirectory.open(path):
         restoring = Restoring.begin(path, set_aside)
-        _fill(restoring)
-        return restoring.commit()
+        try:
+            _fill(restoring)
+            return restoring.commit()
+        except BaseException:
+            restoring.give_up()
+            raise
 
 
 def _contents(path: Path) -> dict[str, str]:
@@ -95,3 +100,30 @@ def test_a_kill_at_any_moment_leaves_all_or_nothing(tmp_path: Path, what: str, u
         _restore(data, set_aside=True)  # and it can be done again
     assert outcomes == {False, True}
     assert moment > 3
+
+
+def test_a_disk_that_fails_at_any_moment_leaves_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, outcomes = os.rename, set()
+    for moment in range(1, 100):
+        data, left = _used(tmp_path / f"data{moment}"), [moment]
+
+        def rename(source: Path, target: Path, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                raise OSError(5, "Input/output error")
+            real(source, target)
+
+        monkeypatch.setattr(os, "rename", rename)
+        try:
+            _restore(data, set_aside=True)
+            failed = False
+        except OSError:
+            failed = True
+        monkeypatch.setattr(os, "rename", real)
+        with DataDirectory.open(data):
+            found = {n: t for n, t in _contents(data).items() if not n.startswith("before-restore-")}
+        assert found in (OLD, NEW)
+        outcomes.add(found == NEW)
+        if not failed:
+            break
+    assert outcomes == {False, True}

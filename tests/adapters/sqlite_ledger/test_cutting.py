@@ -12,7 +12,7 @@ import pytest
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.sqlite_ledger import SqliteLedger, cut_ledger
 from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.events import NO_VECTORS, Change, MemoryPurged, VectorsRecorded
+from memsidecar.domain.events import NO_VECTORS, Change, Event, MemoryPurged, MemoryRecorded, VectorsRecorded
 from memsidecar.domain.job import ItemDue, ItemSettled, ItemState
 from memsidecar.domain.memory import Fact, State
 from memsidecar.domain.point_in_time import AtRevision, AtTime, Cut, PointInTime
@@ -45,7 +45,7 @@ def cut(folder: Path, until: PointInTime) -> Sequence[Cut]:
     return cut_ledger(folder / "ledger.db", ProtobufEventCodec(), until)
 
 
-def changed(memory_id: str, text: str, state: State = State.ACTIVE) -> object:
+def changed(memory_id: str, text: str, state: State = State.ACTIVE) -> MemoryRecorded:
     event = recorded(memory_id, text, vectors(99))
     memory = replace(event.memory, body=Fact(text), version=2, state=state)
     deleted = state is State.DELETED
@@ -129,7 +129,7 @@ async def test_what_was_purged_since_is_named_and_leaves_no_trace(tmp_path: Path
     async with opened(tmp_path) as ledger:
         await fill(ledger, 2)
         await ledger.append(batch(2, MemoryPurged("m1")))
-        later = [recorded("m1", "again"), recorded("m5", "later"), *map(MemoryPurged, ("m0", "m1", "m5"))]
+        later: list[Event] = [recorded("m1", "again"), recorded("m5", "later"), *map(MemoryPurged, ("m0", "m1", "m5"))]
         await ledger.append(batch(3, *later, recorded_at=LATER))
     (done,) = cut(tmp_path, AtTime(NOW))
     assert (done.revision, set(done.purged), done.without_vectors) == (3, {"m0", "m1"}, ())
@@ -142,8 +142,8 @@ async def test_vectors_that_were_overwritten_since_are_due(tmp_path: Path) -> No
     async with opened(tmp_path) as ledger:
         await fill(ledger, 2)
         await ledger.append(batch(2, recorded("m2", "without vectors")))
-        events = [changed("m0", "another text"), VectorsRecorded("m2", vectors(5))]
-        await ledger.append(batch(3, *events, recorded_at=LATER))  # type: ignore[arg-type]
+        events: list[Event] = [changed("m0", "another text"), VectorsRecorded("m2", vectors(5))]
+        await ledger.append(batch(3, *events, recorded_at=LATER))
         kept = rows_by_memory(await ledger.vectors(ANN, MODEL))["m1"]
     assert cut(tmp_path, AtTime(NOW)) == [Cut(ANN, 3, 2, (), ("m0",))]
     async with opened(tmp_path) as ledger:
@@ -157,9 +157,9 @@ async def test_vectors_that_were_overwritten_since_are_due(tmp_path: Path) -> No
 async def test_a_deletion_is_due_if_it_was_then(tmp_path: Path) -> None:
     async with opened(tmp_path) as ledger:
         await fill(ledger, 3)
-        await ledger.append(batch(3, changed("m0", "text 0", State.DELETED)))  # type: ignore[arg-type]
-        events = [changed("m0", "text 0"), changed("m1", "text 1", State.DELETED), MemoryPurged("m2")]
-        await ledger.append(batch(4, *events, recorded_at=LATER))  # type: ignore[arg-type]
+        await ledger.append(batch(3, changed("m0", "text 0", State.DELETED)))
+        events: list[Event] = [changed("m0", "text 0"), changed("m1", "text 1", State.DELETED), MemoryPurged("m2")]
+        await ledger.append(batch(4, *events, recorded_at=LATER))
     cut(tmp_path, AtTime(NOW))
     async with opened(tmp_path) as ledger:
         assert list(await ledger.due_purges(DUE, None, 9)) == [DuePurge(ANN, "m0")]

@@ -11,12 +11,15 @@ from memsidecar.adapters.valkey_server import copy_sessions
 from memsidecar.adapters.valkey_server.binary import SOCKET_NAME
 from tests.session_servers import RunningServer
 
-OPTIONS = {"appendonly": "yes", "appendfsync": "everysec"}
+
+def _server(folder: Path, rewritten_after: str = "64mb") -> RunningServer:
+    growth = {"auto_aof_rewrite_min_size": rewritten_after, "auto_aof_rewrite_percentage": "1"}
+    return RunningServer(folder, 0, appendonly="yes", appendfsync="everysec", **growth)
 
 
 def _count_in(folder: Path) -> int:
     """What a server makes of a copy: the newest number, all before it being there, too."""
-    with RunningServer(folder, **OPTIONS), redis.Redis(unix_socket_path=str(folder / "s")) as client:
+    with _server(folder), redis.Redis(unix_socket_path=str(folder / "s")) as client:
         found = sorted(int(value) for value in client.lrange("numbers", 0, -1))
         assert found == list(range(len(found)))
         return len(found)
@@ -26,7 +29,7 @@ def test_every_acknowledged_write_is_in_a_copy_made_during_rewrites(tmp_path: Pa
     live = tmp_path / "live"
     live.mkdir()
     # Rewritten all the time.
-    with RunningServer(live, **OPTIONS, auto_aof_rewrite_min_size="1kb", auto_aof_rewrite_percentage="1"):
+    with _server(live, rewritten_after="1kb"):
         (live / SOCKET_NAME).symlink_to("s")
         acknowledged, stop = [0], threading.Event()
 
@@ -60,7 +63,7 @@ def test_files_of_a_server_that_has_ended_are_copied_and_no_files_are_no_copy(tm
     assert copy_sessions(stopped, tmp_path / "none") == []
     stopped.mkdir()
     assert copy_sessions(stopped, tmp_path / "none") == []
-    with RunningServer(stopped, **OPTIONS), redis.Redis(unix_socket_path=str(stopped / "s")) as client:
+    with _server(stopped), redis.Redis(unix_socket_path=str(stopped / "s")) as client:
         client.rpush("numbers", 0, 1, 2)
     copied = copy_sessions(stopped, tmp_path / "copy")
     assert {path.name for path in copied} >= {"appendonly.aof.manifest"}
