@@ -14,11 +14,12 @@ import pytest
 from memsidecar_client import Fact, Memsidecar, Message, Role
 
 from memsidecar.adapters.backup_directory import Manifest, read_manifest
+from memsidecar.adapters.data_directory import DataDirectory
 from memsidecar.domain.errors import BackupUnusable, DataDirectoryBusy, DataDirectoryUnusable, StoreUnusable
 from tests.e2e.backing_up import back_up, findings, restore
 from tests.e2e.damage import ALTERATIONS, flip_bits, ledger_of
 from tests.e2e.process import Launch, flags, run
-from tests.e2e.story import answers, tell, vector
+from tests.e2e.story import tell, vector
 from tests.e2e.volume import small_volume
 from tests.forked import killed_at
 from tests.sidecar import Sidecar
@@ -103,42 +104,6 @@ def test_each_backup_made_while_others_write_is_a_prefix_with_all_that_was_ackno
         assert findings(data) == []
 
 
-def test_the_commands_say_what_they_did_and_refuse_what_would_do_harm(launch: Launch, tmp_path: Path) -> None:
-    sidecar = launch()
-    data, target = sidecar.data_dir, tmp_path / "backup"
-    with Memsidecar(sidecar.target, user="ann") as client:
-        tell(client)
-        told = answers(client)
-        client.session("s").create()
-    ran = run("backup", str(target), "--json", f"--data-dir={data}", *flags())
-    assert ran.code == 0, ran.err
-    said = json.loads(ran.out)
-    assert (said["path"], said["sessions"], said["embedding"], said["graph_engine"]) == (
-        (str(target), "included", "client", "kuzu")
-    )
-    assert [row["user"] for row in said["partitions"]] == ["ann"]
-    for where, problem in ((target, "exists"), (data / "graph" / "backup", "is in the data directory")):
-        with _refused(problem):
-            back_up(data, where)
-    with pytest.raises(DataDirectoryBusy, match="is in use by process"):
-        restore(target, data, set_aside=True)
-    assert not list((data / "graph").glob("backup*"))
-    assert sidecar.stop() == 0
-    with _refused("is not empty"):
-        restore(target, data)
-    # Over a directory that is in use: only when what is there is kept.
-    ran = run("restore", str(target), "--set-aside", f"--data-dir={data}", *flags())
-    assert ran.code == 0, ran.err
-    assert "sessions are restored" in ran.out
-    (aside,) = data.glob("before-restore-*")
-    assert str(aside) in ran.out
-    assert {path.name for path in aside.iterdir()} >= {"ledger.db", "graph", "sessions"}
-    sidecar.start()
-    with Memsidecar(sidecar.target, user="ann") as client:
-        assert answers(client) == told
-        assert [each.name for each in client.list_sessions()]
-
-
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data directory of a sidecar that has ended."""
@@ -157,6 +122,33 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _refused(problem: str) -> Iterator[None]:
     with pytest.raises((BackupUnusable, DataDirectoryUnusable, StoreUnusable), match=problem):
         yield
+
+
+def test_the_commands_say_what_they_did_and_refuse_what_would_do_harm(stopped: Path, tmp_path: Path) -> None:
+    data, target = tmp_path / "data", tmp_path / "backup"
+    shutil.copytree(stopped, data, ignore=shutil.ignore_patterns("*.sock"))
+    ran = run("backup", str(target), "--json", f"--data-dir={data}", *flags())
+    assert ran.code == 0, ran.err
+    said = json.loads(ran.out)
+    assert (said["path"], said["sessions"], said["embedding"], said["graph_engine"]) == (
+        (str(target), "included", "client", "kuzu")
+    )
+    assert [row["user"] for row in said["partitions"]] == ["ann"]
+    for where, problem in ((target, "exists"), (data / "graph" / "backup", "is in the data directory")):
+        with _refused(problem):
+            back_up(data, where)
+    with DataDirectory.open(data), pytest.raises(DataDirectoryBusy, match="is in use by process"):
+        restore(target, data, set_aside=True)
+    with _refused("is not empty"):
+        restore(target, data)
+    # Over a directory that was in use: only when what is there is kept.
+    ran = run("restore", str(target), "--set-aside", f"--data-dir={data}", *flags())
+    assert ran.code == 0, ran.err
+    assert "sessions are restored" in ran.out
+    (aside,) = data.glob("before-restore-*")
+    assert str(aside) in ran.out
+    assert {path.name for path in aside.iterdir()} >= {"ledger.db", "graph", "sessions"}
+    assert findings(data) == []
 
 
 @pytest.mark.parametrize("call", ["fsync", "fdatasync", "rename"])
