@@ -168,9 +168,9 @@ image: ## Build the container image (IMAGE=memsidecar:dev; needs podman)
 	$(call step,image $(IMAGE))
 	@deploy/tools/containers.sh build $(IMAGE) . -f deploy/docker/Dockerfile --build-arg REVISION=$$(git rev-parse HEAD)
 
-image-test: $(SETUP) image ## Run the image: confined, as any user, on a full volume (two minutes after the build)
+image-test: $(SETUP) image ## Run the image: confined, as any user, on a full volume, backed up (two minutes after the build)
 	$(call step,what is in the image and what it needs)
-	@$(PYTEST) tests/containers/test_image.py
+	@$(PYTEST) tests/containers/test_image.py tests/containers/test_backup.py
 
 pod-test: $(SETUP) $(DEPLOY_TOOLS) image ## Run the rendered pod: kill the sidecar, recreate the pod, drain (two minutes)
 	$(call step,agent and memory in one pod)

@@ -23,6 +23,13 @@ COMMANDS: tuple[tuple[str, str, bool, Callable[[Parser], None]], ...] = (
     ("config", "print the effective configuration and where each value comes from", True, lambda p: _json(p)),
     ("doctor", "check this machine and say how to fix what is wrong", True, lambda p: _json(p)),
     ("verify", "compare graph, vectors and keywords with the ledger", True, lambda p: _verify(p)),
+    (
+        "backup",
+        "write a backup to a new directory, while the sidecar runs or not",
+        True,
+        lambda p: _backup(p),
+    ),
+    ("restore", "fill an empty data directory with a backup", True, lambda p: _restore(p)),
     ("probe", "ask the sidecar that runs here whether it serves", True, lambda p: _probe(p)),
     ("demo", "play a conversation and show what is recalled", True, lambda parser: None),
     ("version", "print the versions that a bug report needs", False, lambda parser: None),
@@ -95,7 +102,7 @@ def _flags_of(command: str) -> list[str]:
     (configured, own_flags) = next(row[2:] for row in COMMANDS if row[0] == command)
     own = Parser()
     own_flags(own)
-    flags = re.findall(r"--[a-z]+", own.format_help())
+    flags = re.findall(r"--[a-z-]+", own.format_help())
     if configured:
         flags += ["--config", *(flag_of(setting) for setting in settings().values() if not setting.secret)]
     return flags
@@ -170,3 +177,25 @@ def _probe(sub: Parser) -> None:
 def _verify(sub: Parser) -> None:
     _json(sub)
     sub.add_argument("--repair", action="store_true", help="rebuild from the ledger what differs from it")
+
+
+def _backup(sub: Parser) -> None:
+    sub.add_argument("target", metavar="TARGET", nargs="?", help="directory to make; it must not exist yet")
+    _json(sub)
+
+
+def _restore(sub: Parser) -> None:
+    sub.add_argument("source", metavar="SOURCE", nargs="?", help="directory that `memsidecar backup` has made")
+    sub.add_argument(
+        "--at", metavar="TIME", help="leave out what was recorded later, such as 2026-11-30T10:00:00Z; no sessions"
+    )
+    sub.add_argument(
+        "--to-revision",
+        metavar="REVISION",
+        help="leave out what came after this revision (a number, or an API's token) of --partition; no sessions",
+    )
+    sub.add_argument("--partition", metavar="NAME", help="whose revision: namespaces/NAMESPACE/users/USER")
+    sub.add_argument(
+        "--set-aside", action="store_true", help="keep what is in the data directory in a folder in it, and restore"
+    )
+    _json(sub)

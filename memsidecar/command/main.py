@@ -84,6 +84,15 @@ def _run(arguments: argparse.Namespace) -> int:
             from memsidecar.command.verify import verify
 
             return verify(_with_warnings(loaded), arguments.repair, arguments.json)
+        case "backup":
+            from memsidecar.command.backup import backup
+
+            return backup(_with_warnings(loaded), arguments.target, arguments.json)
+        case "restore":
+            from memsidecar.command.restore import Asked, restore
+
+            asked = Asked(arguments.source, arguments.at, arguments.to_revision, arguments.partition)
+            return restore(_with_warnings(loaded), asked, arguments.set_aside, arguments.json)
         case "demo":
             from memsidecar.command.run_demo import run_demo
 

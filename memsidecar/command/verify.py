@@ -42,7 +42,7 @@ def _advice(loaded: Loaded) -> str:
     kept = loaded.config.data_dir
     return (
         "The ledger is the one copy and cannot be rebuilt: stop the sidecar, keep "
-        f"{kept} under another name, and put back its newest backup"
+        f"{kept} under another name, and `memsidecar restore` its newest backup"
     )
 
 

@@ -24,7 +24,8 @@ SidecarError            (base, never raised itself)
 ├── ConflictBlocked     a later conflict must be undone first
 ├── LedgerDamaged       a row fails its chain: reported, never served
 ├── DataDirectoryBusy   another process owns the data directory
-└── DataDirectoryUnusable   it cannot be created, or a newer release has written it
+├── DataDirectoryUnusable   it cannot be created, or a newer release has written it
+└── BackupUnusable      a backup cannot be written there, or is not one to restore
 """
 
 from __future__ import annotations
@@ -205,5 +206,10 @@ class DataDirectoryBusy(SidecarError):
 
 
 class DataDirectoryUnusable(SidecarError):
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path} {problem}", {"path": path})
+
+
+class BackupUnusable(SidecarError):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path} {problem}", {"path": path})

@@ -46,6 +46,14 @@ def resource_name(partition: Partition, collection: str, resource_id: str) -> st
     return f"{partition.name}/{collection}/{quote(resource_id, safe=_SAFE)}"
 
 
+def parse_partition(name: str) -> Partition | None:
+    """The partition of a name as `Partition.name` gives it, or None."""
+    parts = name.split("/")
+    user = _segment(parts[3]) if len(parts) == 4 and parts[2] == "users" else ""
+    partition = Partition(_segment(parts[1]) if len(parts) > 1 else "", user)
+    return partition if partition.namespace and partition.name == name else None
+
+
 def parse_name(name: str, collection: str) -> tuple[Partition, str] | None:
     """(partition, id) of a name of that collection, or None when it is not one in canonical form."""
     parts = name.split("/")

@@ -49,9 +49,10 @@ _CODES: dict[type[errors.SidecarError], tuple[grpc.StatusCode, str]] = {
     errors.ConflictRejected: (_Code.FAILED_PRECONDITION, "CONFLICT_REJECTED"),
     errors.ConflictBlocked: (_Code.FAILED_PRECONDITION, "CONFLICT_BLOCKED"),
     errors.LedgerDamaged: (_Code.DATA_LOSS, "LEDGER_DAMAGED"),
-    # Only a start can fail with it, before there is a server.
+    # Only a start or a command can fail with it, before there is a server.
     errors.DataDirectoryBusy: (_Code.INTERNAL, "INTERNAL"),
     errors.DataDirectoryUnusable: (_Code.INTERNAL, "INTERNAL"),
+    errors.BackupUnusable: (_Code.INTERNAL, "INTERNAL"),
     errors.SidecarError: (_Code.INTERNAL, "INTERNAL"),
 }
 

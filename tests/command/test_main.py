@@ -54,7 +54,7 @@ def test_a_wrong_or_shortened_flag_is_a_usage_error(argv: list[str], capsys: Out
         (["doctor", "--embedding_provider=e5"], "did you mean --embedding.provider?"),
         (["verify", "--repairs"], "did you mean --repair?"),
         (["server"], "there is no command server; did you mean serve?"),
-        (["fly"], "they are serve, config, doctor, verify, probe, demo, version"),
+        (["fly"], "they are serve, config, doctor, verify, backup, restore, probe, demo, version"),
         (["--data-dir", "x", "serve"], "memsidecar serve --data-dir"),
         (["--version", "--what"], "`memsidecar --help` lists all"),
         (["serve", "--token", "x"], "token is a secret, which no flag sets; use --token-file or MEMSIDECAR_TOKEN"),
@@ -162,7 +162,7 @@ class TestVerify:
         assert lines[0] == "damaged   graph     namespaces/acme/users/ann  memory m1: is missing"
         assert lines[1] == "damaged   ledger    -  ledger.db: has a torn page"
         assert lines[2].startswith("2 problems found, 2 not repaired; `memsidecar verify --repair`")
-        assert lines[3].endswith(f"keep {tmp_path} under another name, and put back its newest backup")
+        assert lines[3].endswith(f"keep {tmp_path} under another name, and `memsidecar restore` its newest backup")
 
     def test_a_ledger_that_cannot_be_read_at_all_is_a_problem_with_the_next_step(
         self, bootstrap: FakeBootstrap, tmp_path: Path, capsys: Output

@@ -38,6 +38,7 @@ EXAMPLES: dict[errors.SidecarError, tuple[str, str, bool]] = {
     errors.LedgerDamaged("p", 3): ("DATA_LOSS", "LEDGER_DAMAGED", False),
     errors.DataDirectoryBusy("/d", "1"): ("INTERNAL", "INTERNAL", False),
     errors.DataDirectoryUnusable("/d", "is a file"): ("INTERNAL", "INTERNAL", False),
+    errors.BackupUnusable("/b", "exists"): ("INTERNAL", "INTERNAL", False),
 }
 
 

@@ -1,6 +1,7 @@
 """One process at a time owns the data directory."""
 
 from memsidecar.adapters.data_directory.aside import set_aside
-from memsidecar.adapters.data_directory.directory import FORMAT, DataDirectory, owner_of
+from memsidecar.adapters.data_directory.directory import FORMAT, DataDirectory, format_of, owner_of
+from memsidecar.adapters.data_directory.restoring import Restoring
 
-__all__ = ["FORMAT", "DataDirectory", "owner_of", "set_aside"]
+__all__ = ["FORMAT", "DataDirectory", "Restoring", "format_of", "owner_of", "set_aside"]

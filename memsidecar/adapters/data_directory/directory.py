@@ -14,13 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from memsidecar.adapters.data_directory.restoring import FORMAT_FILE, LOCK_FILE, finish
 from memsidecar.domain.errors import DataDirectoryBusy, DataDirectoryUnusable
 
 FORMAT: Final = 1
 """Version of the directory's layout. A release reads every version up to its own."""
-
-LOCK_FILE: Final = "LOCK"
-FORMAT_FILE: Final = "FORMAT"
 
 # `doctor` and `verify` take the lock for a moment to see whether it is free; a start must not fail over that.
 _ATTEMPTS: Final = 6
@@ -36,7 +34,7 @@ class DataDirectory:
 
     @classmethod
     def open(cls, path: Path) -> DataDirectory:
-        """Creates the directory (0700) when it is missing and takes its lock.
+        """Creates the directory (0700) when it is missing and takes its lock. Finishes a restore that was interrupted.
 
         Raises DataDirectoryBusy, naming the owner, and DataDirectoryUnusable when it cannot be created or locked, or
         when a newer release has written it.
@@ -52,6 +50,7 @@ class DataDirectory:
             with suppress(OSError):
                 os.ftruncate(lock, 0)
                 os.pwrite(lock, _description().encode(), 0)
+            finish(path)
             _check_format(path)
         except OSError as error:
             os.close(lock)
@@ -111,13 +110,15 @@ def _owner(lock: int) -> str:
     return os.pread(lock, 256, 0).decode("utf-8", "replace").strip() or "another process"
 
 
-def _check_format(path: Path) -> None:
-    file = path / FORMAT_FILE
+def format_of(path: Path) -> int | None:
+    """The format of a directory, which may be in use; None when it has none yet.
+
+    Raises DataDirectoryUnusable when it is not to be read, or of a newer release; OSError.
+    """
     try:
-        text = file.read_text(encoding="ascii", errors="replace").strip()
+        text = (path / FORMAT_FILE).read_text(encoding="ascii", errors="replace").strip()
     except FileNotFoundError:
-        _write_format(file)
-        return
+        return None
     if not (text.isascii() and text.isdigit()):
         raise DataDirectoryUnusable(str(path), f"has a damaged {FORMAT_FILE} file; restore it from a backup")
     if int(text) > FORMAT:
@@ -126,6 +127,12 @@ def _check_format(path: Path) -> None:
             f"was written by a newer release (format {text}; this one reads up to {FORMAT}); upgrade memsidecar, or "
             "choose another data directory",
         )
+    return int(text)
+
+
+def _check_format(path: Path) -> None:
+    if format_of(path) is None:
+        _write_format(path / FORMAT_FILE)
 
 
 def _write_format(file: Path) -> None:

@@ -132,7 +132,7 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("SELECT count(*) FROM partition").fetchone()
     except sqlite3.Error as error:
         connection.close()
-        raise _translated(error) from error
+        raise translated(error) from error
     except SidecarError:
         connection.close()
         raise
@@ -152,11 +152,12 @@ def _in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Conn
             # What was erased must not stay readable in the log.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error as error:
-        raise _translated(error) from error
+        raise translated(error) from error
     return result
 
 
-def _translated(error: sqlite3.Error) -> SidecarError:
+def translated(error: sqlite3.Error) -> SidecarError:
+    """The typed error to raise `from` a driver error."""
     name = getattr(error, "sqlite_errorname", "")
     if name in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"):
         return StoreFull(_STORE)

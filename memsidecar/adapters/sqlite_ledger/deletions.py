@@ -42,7 +42,7 @@ def deletions_of(partition_id: int, entries: Sequence[Entry]) -> dict[_Owner, in
         event = entry.event
         changed = isinstance(event, MemoryRecorded) and event.change is not Change.CREATED
         if event is not None and (changed or isinstance(event, MemoryPurged)):
-            found[partition_id, entry.subject] = _purge_at(event)
+            found[partition_id, entry.subject] = purge_at(event)
     return found
 
 
@@ -68,7 +68,7 @@ def ensure_table(connection: sqlite3.Connection, codec: EventCodec) -> None:
     usual, connection.text_factory = connection.text_factory, partial(str, encoding="utf-8", errors="surrogateescape")
     for partition_id, namespace, user, subject, payload, _ in connection.execute(_NEWEST):
         with suppress(ValueError):  # damaged: reported when its partition is read
-            at = _purge_at(codec.decode(payload, Partition(namespace, user)))
+            at = purge_at(codec.decode(payload, Partition(namespace, user)))
             if at is not None:
                 found.append((partition_id, subject, at))
     connection.text_factory = usual
@@ -82,7 +82,8 @@ def ensure_table(connection: sqlite3.Connection, codec: EventCodec) -> None:
             connection.execute("ROLLBACK")
 
 
-def _purge_at(event: Event) -> int | None:
+def purge_at(event: Event) -> int | None:
+    """When an event's memory is to be purged; None unless it deletes it."""
     if isinstance(event, MemoryRecorded) and event.memory.state is State.DELETED:
         return event.memory.purge_at
     return None

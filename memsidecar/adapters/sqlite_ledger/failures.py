@@ -66,8 +66,8 @@ def not_opened(error: sqlite3.Error, path: Path) -> SidecarError:
     return StoreUnusable(
         _STORE,
         f"cannot be opened: {path} {what}, and was left as it is. It is the one copy of the memories and cannot be "
-        "rebuilt: put back the newest backup of the directory; without one, move the file away to begin with an empty "
-        "memory, and keep it",
+        "rebuilt: `memsidecar restore` the newest backup with --set-aside; without one, move the file away to begin "
+        "with an empty memory, and keep it",
     )
 
 

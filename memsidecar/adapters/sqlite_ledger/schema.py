@@ -129,8 +129,20 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """A read-only connection to a file that is open for writing elsewhere. Raises sqlite3.Error."""
+    return _open_to_read(path, "mode=ro")
+
+
+def open_copy(path: Path) -> sqlite3.Connection:
+    """A connection to a file that nobody writes, such as one in a backup; nothing is made beside it, as a log would be.
+
+    Raises sqlite3.Error.
+    """
+    return _open_to_read(path, "immutable=1")
+
+
+def _open_to_read(path: Path, how: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro", timeout=_LOCK_SECONDS, isolation_level=None, uri=True
+        f"{path.absolute().as_uri()}?{how}", timeout=_LOCK_SECONDS, isolation_level=None, uri=True
     )
     # A damaged name must come out as a name that fails its hash, not as an error that hides which row it is in.
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")

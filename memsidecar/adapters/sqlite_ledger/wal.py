@@ -11,8 +11,10 @@ _logger = logging.getLogger(__name__)
 _CHECKPOINT_AFTER = 16 << 20
 _BATCH_BYTES = 96 << 10
 _EVENT_BYTES = 4 << 10
-# How long an erasing commit waits for readers of older pages before it leaves the log to the next try.
+# How long an erasing commit waits for readers of older pages before it leaves the log to the next try. A try holds up
+# other writes, so that it waits hardly at all: a reader that is still there may be a backup, and stay for long.
 _READERS_WAIT_MS = 250
+_READERS_WAIT_AGAIN_MS = 10
 
 
 class WriteAheadLog:
@@ -36,18 +38,19 @@ class WriteAheadLog:
 
     def erase(self) -> None:
         """Take erased bytes out of the log now, or at the first retry that no reader is in the way of."""
+        wait_ms = _READERS_WAIT_AGAIN_MS if self.holds_erased else _READERS_WAIT_MS
         self.holds_erased = True
-        self.truncate()
+        self.truncate(wait_ms)
 
-    def truncate(self) -> None:
+    def truncate(self, wait_ms: int = _READERS_WAIT_AGAIN_MS) -> None:
         """Empty the log, if no reader still needs it."""
-        if self._checkpoint("TRUNCATE"):
+        if self._checkpoint("TRUNCATE", wait_ms):
             self.holds_erased = False
 
-    def _checkpoint(self, mode: str) -> bool:
+    def _checkpoint(self, mode: str, wait_ms: int = 0) -> bool:
         self._estimate = 0
         try:
-            self._connection.execute(f"PRAGMA busy_timeout = {_READERS_WAIT_MS}")
+            self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
             (busy, _, _) = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
             self._connection.execute(f"PRAGMA busy_timeout = {self._lock_wait_ms}")
         except sqlite3.Error as error:

@@ -111,3 +111,17 @@ async def test_nothing_is_left_whatever_was_written_and_purged_before(ledger: Sq
             assert {int(number) for number in found} == live
 
     assert list(await ledger.verify(ANN)) == []
+
+
+async def test_a_reader_that_stays_holds_up_the_first_purge_only(ledger: SqliteLedger, tmp_path: Path) -> None:
+    """Such as a backup: each try to empty the log stops all writes for as long as it waits."""
+    await ledger.append(batch(0, *(recorded(f"m{number}") for number in range(20))))
+    reader = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM event").fetchone() == (20,)
+    began = asyncio.get_running_loop().time()
+    for number in range(20):
+        await ledger.append(batch(20 + number, MemoryPurged(f"m{number}")))
+    took = asyncio.get_running_loop().time() - began
+    reader.close()
+    assert took < 20 * 0.25 / 2

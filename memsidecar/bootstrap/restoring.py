@@ -1,0 +1,121 @@
+"""A data directory from a backup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from memsidecar.adapters.backup_directory import Manifest, copy_out, read_manifest
+from memsidecar.adapters.data_directory import FORMAT as DATA_FORMAT
+from memsidecar.adapters.data_directory import DataDirectory, Restoring
+from memsidecar.adapters.event_codec import ProtobufEventCodec
+from memsidecar.adapters.hnsw_vectors import HnswVectorIndexes
+from memsidecar.adapters.partition_snapshots import SnapshotFiles
+from memsidecar.adapters.sqlite_ledger import FILE_NAME as LEDGER
+from memsidecar.adapters.sqlite_ledger import FORMAT as LEDGER_FORMAT
+from memsidecar.adapters.sqlite_ledger import SqliteLedger, contents, cut_ledger
+from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
+from memsidecar.bootstrap.backing_up import SESSIONS, Progress, check_ledger
+from memsidecar.config import Config
+from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, LedgerDamaged
+from memsidecar.domain.point_in_time import Cut, PointInTime
+from memsidecar.services.amending import Amending
+from memsidecar.services.hydration import Hydration
+from memsidecar.services.preparing import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What has come of a backup. `entries` and `partitions` are those that are there now; `aside` is where what was in
+    the directory before is kept."""
+
+    manifest: Manifest
+    entries: int
+    partitions: int
+    sessions: bool
+    cuts: Sequence[Cut]
+    aside: Path | None
+
+
+async def restore(
+    config: Config, source: Path, until: PointInTime | None, set_aside: bool, progress: Progress
+) -> Restored:
+    """Fills an empty data directory with a backup, as of a point in time if one is given; then without sessions and
+    counts of recalls, of which a backup has the newest state only.
+
+    Nothing is there before everything is, checked and on the disk. With `set_aside` the directory need not be empty.
+    Raises BackupUnusable, DataDirectoryBusy, DataDirectoryUnusable, InvalidField, StoreUnusable, StoreUnavailable.
+    """
+    manifest = _readable(source)
+    with DataDirectory.open(config.data_dir):
+        try:
+            restoring = Restoring.begin(config.data_dir, set_aside)
+            try:
+                return await _restore(source, manifest, until, restoring, progress)
+            except BaseException:
+                restoring.give_up()
+                raise
+        except OSError as error:
+            reason = (error.strerror or "unknown reason").lower()
+            raise DataDirectoryUnusable(str(config.data_dir), f"cannot be filled: {reason}") from error
+
+
+def _readable(source: Path) -> Manifest:
+    manifest = read_manifest(source)
+    if manifest.data_directory_format > DATA_FORMAT or manifest.ledger_format > LEDGER_FORMAT:
+        raise BackupUnusable(
+            str(source), f"holds data of a later release ({manifest.memsidecar}); restore it with that release"
+        )
+    if LEDGER not in {file.path for file in manifest.files}:
+        raise BackupUnusable(str(source), "has no ledger in its list of files")
+    return manifest
+
+
+async def _restore(
+    source: Path, manifest: Manifest, until: PointInTime | None, restoring: Restoring, progress: Progress
+) -> Restored:
+    folder = restoring.folder
+    wanted = [file for file in manifest.files if until is None or file.path == LEDGER]
+    copy_out(source, wanted, folder, lambda done, total: progress("copying", done, total))
+    ledger = folder / LEDGER
+    _compare(source, manifest, ledger)
+    cuts: Sequence[Cut] = ()
+    if until is not None:
+        cuts = cut_ledger(ledger, ProtobufEventCodec(), until)
+        await _amend(folder, cuts)
+    check_ledger(ledger, "the ledger", progress)
+    (folder / "FORMAT").write_text(f"{manifest.data_directory_format}\n", encoding="ascii")
+    found = contents(ledger)
+    aside = restoring.commit()
+    sessions = any(file.path.startswith(f"{SESSIONS}/") for file in wanted)
+    return Restored(manifest, found.entries, len(found.heads), sessions, cuts, aside)
+
+
+def _compare(source: Path, manifest: Manifest, ledger: Path) -> None:
+    """Whether the manifest speaks of this ledger."""
+    heads = {(p.namespace, p.user): (p.revision, p.head) for p in manifest.partitions}
+    found = {(p.namespace, p.user): (head.revision, head.chain.hex()) for p, head in contents(ledger).heads}
+    if heads != found:
+        raise BackupUnusable(str(source), "has a manifest that is not of its ledger: the partitions' heads differ")
+
+
+async def _amend(folder: Path, cuts: Sequence[Cut]) -> None:
+    if not any(cut.purged or cut.without_vectors for cut in cuts):
+        return
+    codec, clock = ProtobufEventCodec(), SystemClock()
+    async with AsyncExitStack() as stack:
+        ledger = await SqliteLedger.open(folder, codec)
+        stack.push_async_callback(ledger.close)
+        indexes = HnswVectorIndexes()
+        stack.push_async_callback(indexes.close)
+        # No vectors are looked at, so that no model is needed.
+        space = Space("", 1, None, 0.0)
+        hydrate = Hydration(ledger, codec, indexes, SnapshotFiles(folder / "resident"), space)
+        amend = Amending(ledger, hydrate, clock, TimeOrderedIds(clock))
+        for cut in cuts:
+            try:
+                await amend(cut)
+            except LedgerDamaged as error:
+                raise BackupUnusable(str(folder), f"cannot be taken back: {error}") from error
