@@ -15,14 +15,15 @@ LIVE := .venv-live
 DEPLOY := .venv-deploy
 DEPLOY_TOOLS := $(DEPLOY)/.installed
 IMAGE ?= memsidecar:dev
-export IMAGE
+GO_AGENT_IMAGE ?= memsidecar-go-agent:dev
+export IMAGE GO_AGENT_IMAGE
 comma := ,
 step = @printf '\n== %s\n' '$(1)'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
 	bench-stream quality quality-ablation quality-precision quality-stream quality-times extract-live soak crash \
-	generate generate-check proto-lint breaking skew go-test constraints image image-test pod-test ci clean
+	generate generate-check proto-lint breaking skew go-test constraints image agent-image image-test pod-test ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -172,8 +173,14 @@ image-test: $(SETUP) image ## Run the image: confined, as any user, on a full vo
 	$(call step,what is in the image and what it needs)
 	@$(PYTEST) tests/containers/test_image.py tests/containers/test_backup.py
 
-pod-test: $(SETUP) $(DEPLOY_TOOLS) image ## Run the rendered pod: kill the sidecar, recreate the pod, drain (two minutes)
-	$(call step,agent and memory in one pod)
+agent-image: ## Build the image of the Go example agent, static and from nothing (needs Go and podman)
+	$(call step,image $(GO_AGENT_IMAGE))
+	@command -v go >/dev/null || { echo "missing: go; install with: sudo apt-get install golang-go" >&2; exit 1; }
+	@cd clients/go/examples && GOTOOLCHAIN=auto CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(CURDIR)/build/agent/agent ./agent
+	@deploy/tools/containers.sh build $(GO_AGENT_IMAGE) build/agent -f tests/containers/agent/Dockerfile
+
+pod-test: $(SETUP) $(DEPLOY_TOOLS) image agent-image ## Run the rendered pod: two agents, sidecar killed, pod recreated, drained (two minutes)
+	$(call step,agents and memory in one pod)
 	@$(PYTEST) tests/containers/test_pod.py
 
 constraints: $(SETUP) ## Write constraints.txt from what is installed

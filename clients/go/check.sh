@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Vet, lint and race tests of the Go client, against the sidecar of this checkout.
+# Vet, lint and race tests of the Go client and of its example agent, against the sidecar of this checkout.
 #   check.sh PYTHON      the interpreter that has memsidecar's dependencies
 set -euo pipefail
 python=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -20,7 +20,14 @@ if [ ! -x "$tools/golangci-lint" ]; then
   GOBIN=$tools go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$version"
 fi
 
-go mod tidy -diff
-go vet ./...
-"$tools/golangci-lint" run ./...
+for module in . examples; do
+  (cd "$module" && go mod tidy -diff && go vet ./... && "$tools/golangci-lint" run ./...)
+done
 MEMSIDECAR_PYTHON=$python go test -race -count 1 -timeout 10m ./...
+
+# Its tests are those of the Python agent: both do and show the same.
+built=$(mktemp -d)
+trap 'rm -rf "$built"' EXIT
+(cd examples && go build -race -o "$built/agent" ./agent)
+cd ../..
+MEMSIDECAR_AGENT=$built/agent "$python" -m pytest -q tests/clients/agents

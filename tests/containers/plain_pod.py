@@ -1,7 +1,7 @@
-"""A StatefulSet's pod as podman can play it.
+"""A StatefulSet's pod as podman can play it, with two agents for the one that was rendered: in Python and in Go.
 
 podman (4.3, Debian's) knows neither native sidecars nor fsGroup, grpc probes or volume claim templates. So the sidecar
-becomes a plain container, its volumes become folders made as the kubelet makes them for an fsGroup, both containers run
+becomes a plain container, its volumes become folders made as the kubelet makes them for an fsGroup, all containers run
 in that group, and what podman does not know is left out. What is left of each container (arguments, environment,
 security context, mounts, limits) is what was rendered.
 """
@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.containers.podman import PYTHON
+from tests.containers.podman import GO_AGENT_IMAGE, IMAGE, PYTHON
 from tests.deploy.rendering import Object, sidecar
 
 UNKNOWN = ("restartPolicy", "startupProbe", "readinessProbe", "livenessProbe", "envFrom", "ports")
@@ -28,25 +28,29 @@ def group_folder(path: Path, group: int) -> Path:
     return path
 
 
-def plain_pod(name: str, stateful_set: Object, image: str, folders: Mapping[str, Path]) -> Object:
-    """The pod called `name`. `folders` are what its volumes are, by their names, and `agent` with the program that is
-    the agent, and `client` with the Python client.
+def plain_pod(name: str, stateful_set: Object, folders: Mapping[str, Path]) -> Object:
+    """The pod called `name`. `folders` are what its volumes are, by their names, and `examples` with the Python agent,
+    and `client` with the Python client.
     """
     template = copy.deepcopy(stateful_set["spec"]["template"])
     spec = template["spec"]
     group = spec["securityContext"]["fsGroup"]
-    first, (own,) = sidecar(spec), spec["containers"]
-    own |= {
-        "image": image,
-        "command": [PYTHON, "/agent/agent.py", "run"],
-        "env": [*own["env"], {"name": "PYTHONPATH", "value": "/client"}],
+    first, (in_python,) = sidecar(spec), spec["containers"]
+    # They wait for a line of whoever attaches, as with kubectl attach -it.
+    in_python |= {"args": ["--user=ann", "--wait=60"], "stdin": True, "tty": True}
+    in_go = copy.deepcopy(in_python) | {"name": "agent-go", "image": GO_AGENT_IMAGE, "command": ["/agent"]}
+    in_python |= {
+        "image": IMAGE,
+        "command": [PYTHON, "/examples/agent.py"],
+        "env": [*in_python["env"], {"name": "PYTHONPATH", "value": "/client"}],
     }
-    own["volumeMounts"] += [
-        {"name": "agent", "mountPath": "/agent", "readOnly": True},
+    in_python["volumeMounts"] += [
+        {"name": "examples", "mountPath": "/examples", "readOnly": True},
         {"name": "client", "mountPath": "/client", "readOnly": True},
     ]
-    first["image"] = image
-    for container in (first, own):
+    first["image"] = IMAGE
+    containers = [first, in_python, in_go]
+    for container in containers:
         for field in UNKNOWN:
             container.pop(field, None)
         container["imagePullPolicy"] = "Never"
@@ -60,7 +64,7 @@ def plain_pod(name: str, stateful_set: Object, image: str, folders: Mapping[str,
         "spec": {
             "restartPolicy": "Always",
             "terminationGracePeriodSeconds": spec["terminationGracePeriodSeconds"],
-            "containers": [first, own],
+            "containers": containers,
             "volumes": volumes,
         },
     }

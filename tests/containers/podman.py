@@ -15,6 +15,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "deploy" / "tools" / "containers.sh"
 IMAGE = os.environ.get("IMAGE", "memsidecar:dev")
+GO_AGENT_IMAGE = os.environ.get("GO_AGENT_IMAGE", "memsidecar-go-agent:dev")
 PYTHON = "/opt/memsidecar/bin/python3"
 # What a pod's securityContext is to podman.
 CONFINED = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")

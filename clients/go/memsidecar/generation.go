@@ -176,6 +176,9 @@ func (g *Generation) Events(ctx context.Context) iter.Seq2[GenerationEvent, erro
 	}
 }
 
+// NewEvents are the events that nobody has taken yet, without waiting.
+func (g *Generation) NewEvents() []GenerationEvent { return g.run.newEvents() }
+
 // NewMemories are the memories that nobody has taken yet and that still hold, without
 // waiting; other events are dropped, Memories knows of them.
 func (g *Generation) NewMemories() []*Recalled { return g.run.newMemories() }

@@ -132,11 +132,25 @@ func (g *generationRun) take() (event GenerationEvent, arrived <-chan struct{}, 
 	return g.inbox.take(), g.inbox.arrived, g.inbox.over
 }
 
+func (g *generationRun) newEvents() []GenerationEvent {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.drained()
+}
+
+func (g *generationRun) drained() []GenerationEvent {
+	var events []GenerationEvent
+	for event := g.inbox.take(); event != nil; event = g.inbox.take() {
+		events = append(events, event)
+	}
+	return events
+}
+
 func (g *generationRun) newMemories() []*Recalled {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var memories []*Recalled
-	for event := g.inbox.take(); event != nil; event = g.inbox.take() {
+	for _, event := range g.drained() {
 		if found, ok := event.(*Recalled); ok && g.inbox.held[found.Hit.GetMemory().GetName()] != nil {
 			memories = append(memories, found)
 		}

@@ -58,7 +58,16 @@ func TestSpansAreInBytesOfWhatWasFed(t *testing.T) {
 	text := "é 🌊北 end"
 	feed(t, generation, text)
 	flush(t, generation)
-	found := generation.NewMemories()
+	var found []*memsidecar.Recalled
+	events := generation.NewEvents()
+	for _, event := range events {
+		if recalled, ok := event.(*memsidecar.Recalled); ok {
+			found = append(found, recalled)
+		}
+	}
+	if len(events) != 3 || len(generation.NewEvents()) != 0 {
+		t.Errorf("events: %v", events)
+	}
 	if len(found) != 2 || found[0].Start != 0 || found[0].End != len("北京") {
 		t.Fatalf("of the prompt: %+v", found)
 	}
