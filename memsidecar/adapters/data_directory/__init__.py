@@ -2,5 +2,6 @@
 
 from memsidecar.adapters.data_directory.aside import set_aside
 from memsidecar.adapters.data_directory.directory import FORMAT, DataDirectory, owner_of
+from memsidecar.adapters.data_directory.usage import DiskUsage
 
-__all__ = ["FORMAT", "DataDirectory", "owner_of", "set_aside"]
+__all__ = ["FORMAT", "DataDirectory", "DiskUsage", "owner_of", "set_aside"]
