@@ -77,14 +77,14 @@ class Models:
             Metric(
                 "memsidecar_model_call_seconds",
                 Kind.HISTOGRAM,
-                "How long those calls took, with their retries.",
+                "How long calls to models took, with their retries.",
                 lambda: [((meter.kind,), meter.calls.seconds) for meter in self._meters],
                 ("kind",),
             ),
             Metric(
                 "memsidecar_model_items_total",
                 counter,
-                "Texts in those calls: embedded, read, or put in order.",
+                "Texts in calls to models: embedded, read, or put in order.",
                 lambda: [((meter.kind,), meter.calls.items) for meter in self._meters],
                 ("kind",),
             ),

@@ -35,7 +35,12 @@ def of_ledger(ledger: SqliteLedger) -> Sequence[Metric]:
     counts = ledger.counts
     return (
         Metric("memsidecar_ledger_position", _GAUGE, "Entries in the ledger.", lambda: [((), counts.position)]),
-        Metric("memsidecar_ledger_events_total", _COUNTER, "Entries that were added.", lambda: [((), counts.events)]),
+        Metric(
+            "memsidecar_ledger_events_total",
+            _COUNTER,
+            "Entries that were added to the ledger.",
+            lambda: [((), counts.events)],
+        ),
         Metric(
             "memsidecar_ledger_commit_seconds",
             _HISTOGRAM,
@@ -45,13 +50,13 @@ def of_ledger(ledger: SqliteLedger) -> Sequence[Metric]:
         Metric(
             "memsidecar_ledger_sync_seconds",
             _HISTOGRAM,
-            "How long its last step took, which waits for the disk (fsync).",
+            "How long the last step of a transaction took, which waits for the disk (fsync).",
             lambda: [((), counts.syncs)],
         ),
         Metric(
             "memsidecar_ledger_failures_total",
             _COUNTER,
-            "Transactions that were rolled back.",
+            "Transactions of the ledger that were rolled back.",
             lambda: [((), counts.failures)],
         ),
         Metric(
@@ -85,11 +90,16 @@ def of_residency(residency: Residency, max_bytes: int) -> Sequence[Metric]:
             "Users whose memory is held ready.",
             lambda: [((), residency.count)],
         ),
-        Metric("memsidecar_resident_bytes", _GAUGE, "What that takes, estimated.", lambda: [((), residency.nbytes)]),
+        Metric(
+            "memsidecar_resident_bytes",
+            _GAUGE,
+            "Memory that users held ready take, estimated.",
+            lambda: [((), residency.nbytes)],
+        ),
         Metric(
             "memsidecar_resident_limit_bytes",
             _GAUGE,
-            "What it may take (resident.max_mb).",
+            "Memory that users held ready may take (resident.max_mb).",
             lambda: [((), max_bytes)],
         ),
         Metric(
@@ -101,7 +111,7 @@ def of_residency(residency: Residency, max_bytes: int) -> Sequence[Metric]:
         Metric(
             "memsidecar_resident_misses_total",
             _COUNTER,
-            "Looks at one that had to be loaded first.",
+            "Looks at a user's memory that had to be loaded first.",
             lambda: [((), counts.misses)],
         ),
         Metric(
@@ -139,7 +149,7 @@ def of_embedding_cache(cache: CachedEmbedder | None) -> Sequence[Metric]:
         Metric(
             "memsidecar_embedding_cache_bytes",
             _GAUGE,
-            "Memory for vectors of texts seen before.",
+            "Memory that vectors of texts seen before take.",
             lambda: [((), stats().bytes)],
         ),
     )
@@ -150,14 +160,14 @@ def of_sessions(calls: Calls, server: ValkeyServer | None) -> Sequence[Metric]:
         Metric(
             "memsidecar_session_store_calls_total",
             _COUNTER,
-            "Calls to the session store.",
+            "Calls to the session store; the look each second whether it answers is one.",
             lambda: [((outcome,), count) for outcome, count in calls.ended.items()],
             ("outcome",),
         ),
         Metric(
             "memsidecar_session_store_call_seconds",
             _HISTOGRAM,
-            "How long they took.",
+            "How long calls to the session store took.",
             lambda: [((), calls.seconds)],
         ),
         Metric(
@@ -184,7 +194,9 @@ def of_disk(disk: DiskUsage) -> Sequence[Metric]:
             "What may still be written to the volume of the data directory.",
             lambda: [((), disk.free())],
         ),
-        Metric("memsidecar_volume_bytes", _GAUGE, "Size of that volume.", lambda: [((), disk.size())]),
+        Metric(
+            "memsidecar_volume_bytes", _GAUGE, "Size of the volume of the data directory.", lambda: [((), disk.size())]
+        ),
     )
 
 

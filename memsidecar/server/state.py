@@ -26,7 +26,7 @@ class State:
             Metric(
                 "memsidecar_calls_limit",
                 gauge,
-                "How many of them may run; short ones share theirs with streams.",
+                "How many calls of a kind may run; short ones share theirs with streams.",
                 self._most,
                 ("kind",),
             ),

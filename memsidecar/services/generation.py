@@ -28,7 +28,7 @@ class RecallDuring:
         waiting = Metric(
             "memsidecar_generation_evaluations_waiting",
             Kind.GAUGE,
-            "Searches that wait for a turn, in all streams.",
+            "Searches for what a model writes that wait for a turn, in all streams.",
             lambda: [((), self._parts.evaluations.waiting)],
         )
         return (*self._parts.counts.metrics(), waiting)

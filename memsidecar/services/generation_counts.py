@@ -42,7 +42,7 @@ class GenerationCounts:
             Metric(
                 "memsidecar_generation_evaluation_seconds",
                 Kind.HISTOGRAM,
-                "How long they took, the wait for a turn among it.",
+                "How long searches for what a model writes took, the wait for a turn among it.",
                 lambda: [((), self.evaluations.seconds)],
             ),
             Metric(
@@ -54,7 +54,7 @@ class GenerationCounts:
             Metric(
                 "memsidecar_generation_hits_retracted_total",
                 counter,
-                "Those that were taken back, by why they no longer hold.",
+                "Memories that agents were sent and that were taken back, by why they no longer hold.",
                 lambda: [((reason.name.lower(),), count) for reason, count in self.retracted.items()],
                 ("reason",),
             ),

@@ -79,7 +79,7 @@ class GraphProjector:
             Metric(
                 "memsidecar_projection_lag_seconds",
                 gauge,
-                "How old the oldest of them is.",
+                "How old the oldest entry of the ledger is that a projection does not show yet.",
                 lambda: [(("graph",), self._since.seconds(time.monotonic()))],
                 label,
             ),

@@ -47,7 +47,7 @@ class RecallCounts:
             Metric(
                 "memsidecar_recall_hits_total",
                 counter,
-                "Memories in those answers.",
+                "Memories in answers to questions, and to what a model writes.",
                 lambda: [((kind,), count) for kind, count in self.hits.items()],
                 ("kind",),
             ),
