@@ -22,7 +22,7 @@ step = @printf '\n== %s\n' '$(1)'
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
 	bench-stream quality quality-ablation quality-precision quality-stream quality-times extract-live soak crash \
-	generate generate-check proto-lint breaking skew go-test constraints image image-test pod-test ci clean
+	generate generate-check proto-lint breaking skew go-test constraints image image-test pod-test alerts-test ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -174,6 +174,12 @@ image-test: $(SETUP) image ## Run the image: confined, as any user, on a full vo
 pod-test: $(SETUP) $(DEPLOY_TOOLS) image ## Run the rendered pod: kill the sidecar, recreate the pod, drain (two minutes)
 	$(call step,agent and memory in one pod)
 	@$(PYTEST) tests/containers/test_pod.py
+
+alerts-test: ## Check and play the alert rules (needs promtool: Debian's package prometheus)
+	$(call step,alert rules)
+	@command -v promtool >/dev/null || { echo "install with: sudo apt-get install prometheus" >&2; exit 1; }
+	@promtool check rules deploy/prometheus/alerts.yaml
+	@promtool test rules deploy/prometheus/alerts_test.yaml
 
 constraints: $(SETUP) ## Write constraints.txt from what is installed
 	@{ head -1 constraints.txt; $(PY) -m pip freeze --exclude-editable --exclude memsidecar --exclude memsidecar-client; } >constraints.new

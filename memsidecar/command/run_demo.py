@@ -15,8 +15,6 @@ from memsidecar.command.settings import DEFAULT, Loaded, flag_of
 from memsidecar.config import settings
 
 SERVE: Final = (sys.executable, "-m", "memsidecar", "serve")
-
-
 # All that a sidecar may listen on besides its socket.
 PORTS: Final = ("listen.tcp_port", "health.port", "metrics.port")
 

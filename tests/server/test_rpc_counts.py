@@ -91,7 +91,8 @@ async def test_refusals_are_counted_and_health_is_not(settings: ServerSettings, 
 async def api_raw(settings: ServerSettings, data: bytes, metadata: Any) -> Any:
     """GetMemory with bytes that are no message."""
     async with grpc.aio.insecure_channel(f"unix:{settings.socket}") as channel:
-        return await channel.unary_unary(f"/{MEMORY}/GetMemory")(data, metadata=metadata)
+        call: Any = channel.unary_unary(f"/{MEMORY}/GetMemory")
+        return await call(data, metadata=metadata)
 
 
 async def test_messages_of_a_stream_are_counted_as_they_come(settings: ServerSettings, world: World) -> None:
