@@ -23,7 +23,7 @@ step = @printf '\n== %s\n' '$(1)'
 .DEFAULT_GOAL := help
 .PHONY: help setup prerequisites format format-check lint types layers architecture test demo demo-stream bench bench-compare bench-scale \
 	bench-stream quality quality-ablation quality-precision quality-stream quality-times extract-live soak crash \
-	generate generate-check proto-lint breaking skew go-test constraints image agent-image image-test pod-test ci clean
+	generate generate-check proto-lint breaking skew go-test constraints image agent-image image-test pod-test alerts-test ci clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -182,6 +182,12 @@ agent-image: ## Build the image of the Go example agent, static and from nothing
 pod-test: $(SETUP) $(DEPLOY_TOOLS) image agent-image ## Run the rendered pod: two agents, sidecar killed, pod recreated, drained (two minutes)
 	$(call step,agents and memory in one pod)
 	@$(PYTEST) tests/containers/test_pod.py
+
+alerts-test: ## Check and play the alert rules (needs promtool: Debian's package prometheus)
+	$(call step,alert rules)
+	@command -v promtool >/dev/null || { echo "install with: sudo apt-get install prometheus" >&2; exit 1; }
+	@promtool check rules deploy/prometheus/alerts.yaml
+	@promtool test rules deploy/prometheus/alerts_test.yaml
 
 constraints: $(SETUP) ## Write constraints.txt from what is installed
 	@{ head -1 constraints.txt; $(PY) -m pip freeze --exclude-editable --exclude memsidecar --exclude memsidecar-client; } >constraints.new

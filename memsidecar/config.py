@@ -68,12 +68,21 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
+class Metrics:
+    """Metrics for Prometheus, at /metrics on a port of their own."""
+
+    host: str = "0.0.0.0"
+    """All addresses by default: whoever collects them is in another pod. They hold no text and no names of users."""
+    port: Port = 9_551
+    """HTTP port of the metrics, without TLS. 0: none are shown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What is refused early, so that memory use stays bounded."""
 
     max_concurrent_rpcs: Annotated[int, Within(1, 100_000)] = 256
-    """Calls in progress, streams among them; more are refused with RESOURCE_EXHAUSTED. 256 of the largest messages
-    (4 MiB) are 1 GiB."""
+    """Calls in progress, streams among them; more get RESOURCE_EXHAUSTED. 256 of the largest messages are 1 GiB."""
     max_streams: Annotated[int, Within(1, 100_000)] = 64
     """Open streams among those calls, so that forgotten streams cannot lock out short calls."""
     max_watches: Annotated[int, Within(1, 100_000)] = 256
@@ -86,8 +95,7 @@ class Limits:
     STREAM_IDLE: forgotten streams keep no new ones out. A Recall or WatchMemories whose client reads nothing for so
     long is cut."""
     heartbeat: Annotated[float, Within(1, 3_600, "s")] = 15.0
-    """Seconds after which a silent stream shows that it is alive: well under the minute or so after which proxies and
-    load balancers give up on one."""
+    """Seconds after which a silent stream shows that it is alive: well under the minute after which proxies give up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +120,7 @@ class Graph:
     """The graph, a projection of the ledger."""
 
     engine: Literal["kuzu", "ladybug"] = "kuzu"
-    """Graph engine. ladybug is kuzu's maintained fork: pip install 'memsidecar[ladybug]'. Changing it rebuilds the
-    graph from the ledger."""
+    """Graph engine. ladybug is kuzu's maintained fork (extra: ladybug). Changing it rebuilds the graph."""
     buffer_pool_mb: Mebibytes = 256
     """The engine's page cache. Its own default is 80 % of the machine, which a sidecar must not take."""
 
@@ -123,8 +130,7 @@ class Vectors:
     """The vector index, a projection of the ledger."""
 
     crossover: Annotated[int, Within(1, 10_000_000)] = 5_000
-    """Vectors in one partition above which hnswlib is used. Exact search of 5,000 x 384 takes a fraction of a
-    millisecond and finds everything; beyond the processor's cache its time is that of the memory."""
+    """Vectors in one partition above which hnswlib is used. Exact search of 5,000 takes a fraction of a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +146,9 @@ class Embedding:
     """What turns text into vectors."""
 
     provider: Literal["use", "e5", "use+e5", "openai", "client", "none"] = "use"
-    """use: local, 2 ms a text, any machine. e5: local, 20 to 500 ms a text, better
-    on short statements and worse on preferences, needs AVX2 on x86. use+e5: both
-    in one vector. openai: any server with that API. client: agents send vectors. none: recall by words and graph."""
+    """use: local, 2 ms a text, any machine. e5: local, 20 to 500 ms a text, better on short statements and worse on
+    preferences, needs AVX2 on x86. use+e5: both in one vector. openai: any server with that API. client: agents send
+    vectors. none: recall by words and graph."""
     model: str = ""
     """Model name for openai, or the name that clients' vectors go by. Empty: the local provider's own."""
     dimensions: Annotated[int, Within(0, 16_384)] = 0
@@ -158,8 +164,7 @@ class Embedding:
     cache_mb: Annotated[int, Within(0, 65_536, "MiB")] = 64
     """Memory for vectors of texts seen before, about 40,000 of 384 numbers. 0: no cache."""
     batch: Annotated[int, Within(1, 64)] = 64
-    """Texts in one request to the server. Reading the numbers of more would stop other calls; some servers take far
-    fewer."""
+    """Texts in one request to the server. Reading the numbers of more would stop other calls; some take far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +172,7 @@ class Reranker:
     """A model that puts the best hits in order. Recalled texts are sent to it."""
 
     provider: Literal["none", "openai", "rerank"] = "none"
-    """none: off, because its wait is certain and its gain is not. openai: any chat model with that API that keeps to a
-    JSON schema. rerank: a server with a /rerank endpoint, such as vLLM with a cross-encoder."""
+    """none: off, its wait is certain, its gain is not. openai: a chat model. rerank: a server with /rerank (vLLM)."""
     model: str = ""
     """Model name, as the server knows it."""
     base_url: str = "https://api.openai.com/v1"
@@ -191,8 +195,7 @@ class Extraction:
     """rules: what English and Chinese phrases state, at once, with no model. llm: the rules, and afterwards a model
     that reads what they find worth it; conversations are sent to it. none: text stays text."""
     min_importance: Annotated[float, Within(0, 1)] = 0.6
-    """Importance that what was found needs to be remembered. 0.3 keeps passing details, too, which outnumber the
-    rest. What a caller says to remember is never measured by it."""
+    """Importance that what was found needs to be remembered. 0.3 keeps passing details, which outnumber the rest."""
     sensitive: Literal["consent", "store"] = "consent"
     """What becomes of what is found of health, religion, politics, sexuality, and of numbers that open something.
     consent: it stays in the text and becomes no fact, because nobody has agreed to it. store: the users have agreed.
@@ -238,8 +241,7 @@ class Conflicts:
     """Attributes with a policy of their own, and namespaces with their own: "lives_in=ask, likes=keep_both; acme:
     *=flag, deadline=supersede". What a request asks for goes before."""
     single: str = ""
-    """Attributes that have one value at a time, against the table of memsidecar/domain/attributes.py: "pet, hobby;
-    acme: project"."""
+    """Attributes with one value at a time, against memsidecar/domain/attributes.py: "pet, hobby; acme: project"."""
     multi: str = ""
     """Attributes that have several at a time: "employer; acme: lives_in"."""
 
@@ -305,6 +307,7 @@ class Config:
     """Encoding that counts tokens when a request names no model: that of current OpenAI models."""
     listen: Listen = field(default_factory=Listen)
     health: Health = field(default_factory=Health)
+    metrics: Metrics = field(default_factory=Metrics)
     limits: Limits = field(default_factory=Limits)
     generation: Generation = field(default_factory=Generation)
     graph: Graph = field(default_factory=Graph)

@@ -28,7 +28,12 @@ class Sidecar:
         self._socket_dir = tempfile.TemporaryDirectory(prefix="ms-")
         self.socket = Path(self._socket_dir.name) / "s"
         self.log_path = data_dir.with_name(data_dir.name + ".log")
-        self._settings = {"listen.socket": str(self.socket), "health.port": "0", **(settings or {})}
+        self._settings = {
+            "listen.socket": str(self.socket),
+            "health.port": "0",
+            "metrics.port": "0",
+            **(settings or {}),
+        }
         self.program = [sys.executable, "-m", module]
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from memsidecar.bootstrap.extraction import open_extractor
+from memsidecar.bootstrap.shown import Shown
 from memsidecar.config import Config
 from memsidecar.domain.attributes import ATTRIBUTES
 from memsidecar.domain.claims_read import claims_read
@@ -15,6 +16,7 @@ from memsidecar.ports.jobs import JobStore
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.extraction import Extract
+from memsidecar.services.job_counts import JobCounts
 from memsidecar.services.job_worker import JobWorker
 from memsidecar.services.jobs import Jobs
 from memsidecar.services.learning import Learning
@@ -40,12 +42,17 @@ def open_jobs(
     clock: Clock,
     rules: RuleChoice,
     stack: AsyncExitStack,
+    shown: Shown,
 ) -> Jobs:
     """The jobs, and their worker when a model is configured; it begins with what an earlier process has left."""
     jobs = Jobs(store, residency, clock)
+    counts = JobCounts(store)
+    counts.start()
+    stack.push_async_callback(counts.close)
+    shown.add(counts.metrics())
     extractor = open_extractor(config, tuple(ATTRIBUTES), stack)
     if extractor is not None:
-        extract = Extract(residency, preparing, backlog, learning, extractor, rules)
+        extract = Extract(residency, preparing, backlog, learning, shown.models.extractor(extractor), rules)
         worker = JobWorker(store, residency, extract, jobs.changed)
         jobs.worked_by(worker)
         worker.start()

@@ -13,7 +13,9 @@ from contextlib import AsyncExitStack
 
 from memsidecar import __version__
 from memsidecar.adapters.data_directory import DataDirectory
+from memsidecar.bootstrap.metrics import open_metrics
 from memsidecar.bootstrap.services import make_services
+from memsidecar.bootstrap.shown import Shown
 from memsidecar.bootstrap.stores import open_sessions, open_stores
 from memsidecar.config import Config
 from memsidecar.domain.finding import Finding
@@ -44,10 +46,14 @@ async def run(config: Config) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
-        stores = await open_stores(config, stack)
-        sessions, tokenizer = await open_sessions(config, stack)
-        services = await make_services(config, stores, sessions, tokenizer, stack)
+        shown = Shown()
+        stores = await open_stores(config, stack, shown)
+        sessions, tokenizer = await open_sessions(config, stack, shown)
+        services = await make_services(config, stores, sessions, tokenizer, stack, shown)
         server = Server(_server_settings(config), services)
+        shown.add(server.metrics())
+        # Closed after the drain: the last scrape sees it.
+        open_metrics(config, shown, stores.space.model, stack)
         await server.start()
         _calm_collector()
         try:
@@ -76,7 +82,7 @@ async def verify(config: Config, repair: bool) -> Sequence[Finding]:
     """
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
-        stores = await open_stores(config, stack)
+        stores = await open_stores(config, stack, Shown())
         await stores.projector.wait_until_caught_up()
         check = Verification(
             stores.ledger,

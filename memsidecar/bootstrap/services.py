@@ -10,6 +10,7 @@ from memsidecar import __version__
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds, give_back
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.bootstrap.learning import open_jobs, open_learning
+from memsidecar.bootstrap.shown import Shown, of_residency
 from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
 from memsidecar.config import Config
 from memsidecar.domain.conflicts.rule_choice import read_rules
@@ -64,7 +65,7 @@ UNKNOWN_SPREAD = 0.11
 
 
 async def make_services(
-    config: Config, stores: Stores, store: SessionStore, tokenizer: Tokenizer, stack: AsyncExitStack
+    config: Config, stores: Stores, store: SessionStore, tokenizer: Tokenizer, stack: AsyncExitStack, shown: Shown
 ) -> Services:
     clock = SystemClock()
     ids = TimeOrderedIds(clock)
@@ -88,11 +89,12 @@ async def make_services(
         hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages, give_back
     )
     stack.push_async_callback(residency.close)
+    shown.add(of_residency(residency, max_bytes))
     backlog = EmbeddingBacklog(residency, stores.space)
     backlog.start()
     stack.push_async_callback(backlog.close)
     preparing = Preparing(stores.space)
-    reranking = _open_reranking(config, clock, stack)
+    reranking = _open_reranking(config, clock, stack, shown)
     chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
@@ -122,7 +124,7 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
-    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack)
+    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack, shown)
     remember = Remember(residency, preparing, backlog, learning, jobs.unfinished, rules)
     give_feedback = GiveFeedback(residency)
     parts = Parts(
@@ -136,6 +138,10 @@ async def make_services(
         clock,
         Evaluations(config.generation.evaluations),
     )
+    recall_during = RecallDuring(parts, ids, config.generation.max_streams_per_namespace)
+    watch = Watch(residency, stores.ledger, changes, config.limits.heartbeat)
+    for part in (recall.counts, recall_during, watch):
+        shown.add(part.metrics())
     return Services(
         now=clock.now,
         remember=remember,
@@ -145,7 +151,7 @@ async def make_services(
         unite=UniteEntities(residency, rules),
         neighbours=Neighbours(moments, stores.graph, stores.projector),
         recall=recall,
-        recall_during=RecallDuring(parts, ids, config.generation.max_streams_per_namespace),
+        recall_during=recall_during,
         give_feedback=give_feedback,
         usage_of=usages.of,
         build_context=BuildContext(recall, residency, past, sessions, tokenizer, clock),
@@ -164,11 +170,11 @@ async def make_services(
             lambda: stores.space.dimensions if embeds else 0,
         ),
         health=Health(stores.ledger, stores.graph, store),
-        watch=Watch(residency, stores.ledger, changes, config.limits.heartbeat),
+        watch=watch,
     )
 
 
-def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack) -> Reranking | None:
+def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack, shown: Shown) -> Reranking | None:
     settings = config.reranker
     if settings.provider == "none":
         return None
@@ -184,4 +190,4 @@ def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack) -> Rera
         )
     )
     stack.push_async_callback(reranker.close)
-    return Reranking(reranker, clock, settings.top_n)
+    return Reranking(shown.models.reranker(reranker), clock, settings.top_n)

@@ -23,6 +23,7 @@ from memsidecar.adapters.sqlite_accesses import FILE_NAME as ACCESSES_FILE
 from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.valkey_server import ValkeyServer
+from memsidecar.bootstrap.shown import Shown, of_embedding_cache, of_ledger, of_sessions
 from memsidecar.config import Config
 from memsidecar.domain.errors import InvalidField, ModelUnavailable, StoreUnavailable
 from memsidecar.ports.graph import GraphStore
@@ -56,10 +57,11 @@ class Stores:
     space: Space
 
 
-async def open_stores(config: Config, stack: AsyncExitStack) -> Stores:
+async def open_stores(config: Config, stack: AsyncExitStack, shown: Shown) -> Stores:
     codec = ProtobufEventCodec()
     ledger = await SqliteLedger.open(config.data_dir, codec)
     stack.push_async_callback(ledger.close)
+    shown.add(of_ledger(ledger))
     graph = await _open_graph(config)
     stack.push_async_callback(graph.close)
     if graph.rebuilt:
@@ -67,12 +69,16 @@ async def open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     projector = GraphProjector(graph, ledger)
     await projector.start()
     stack.push_async_callback(projector.close)
+    shown.add(projector.metrics())
     indexes = HnswVectorIndexes(HnswSettings(crossover=config.vectors.crossover))
     stack.push_async_callback(indexes.close)
     embedder, model, dimensions = await _open_embedder(config, ledger, stack)
     cache = None
-    if embedder is not None and config.embedding.cache_mb:
-        embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
+    if embedder is not None:
+        embedder = shown.models.embedder(embedder)
+        if config.embedding.cache_mb:
+            embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
+    shown.add(of_embedding_cache(cache))
     space = Space(model, dimensions, embedder, WRITE_MODEL_TIMEOUT, cache)
     snapshots = SnapshotFiles(config.data_dir / "resident")
     return Stores(ledger, codec, graph, projector, indexes, snapshots, space)
@@ -169,13 +175,14 @@ async def _open_embedder(
     return None, settings.model or settings.provider, settings.dimensions or 1
 
 
-async def open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionStore, Tokenizer]:
+async def open_sessions(config: Config, stack: AsyncExitStack, shown: Shown) -> tuple[SessionStore, Tokenizer]:
     tokenizer = QuicktokTokenizer(config.tokenizer)
     # Reading its vocabulary takes as long as the session server's start: both at once.
     loading = asyncio.create_task(asyncio.to_thread(tokenizer.load, config.tokenizer), name="tokenizer")
     stack.push_async_callback(asyncio.wait, [loading])
     url = config.redis.connection_url
     explain: Callable[[], str] = str
+    server: ValkeyServer | None = None
     if not url:
         server = await ValkeyServer.start(config.data_dir / "sessions", config.redis.maxmemory_mb * MEBIBYTE)
         stack.push_async_callback(server.stop)
@@ -184,5 +191,6 @@ async def open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionS
         url, explain = server.url, partial(getattr, server, "problem")
     store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file, explain))
     stack.push_async_callback(store.close)
+    shown.add(of_sessions(store.calls, server))
     await loading
     return store, tokenizer

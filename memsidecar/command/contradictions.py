@@ -27,6 +27,11 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "data_dir", "this user has no home directory for ~ to stand for; set data_dir to an absolute path"
     if config.listen.tcp_port and config.listen.tcp_port == config.health.port:
         yield "listen.tcp_port", f"{config.listen.tcp_port} is the health port, too; choose another"
+    if (port := config.metrics.port) and port in (config.health.port, config.listen.tcp_port):
+        yield (
+            "metrics.port",
+            f"{port} is the {'health' if port == config.health.port else 'TCP'} port, too; choose another",
+        )
     if config.embedding.provider == "openai" and not config.embedding.model:
         yield "embedding.model", "embedding.provider is openai, which needs a model such as text-embedding-3-small"
     if config.embedding.provider == "client" and not config.embedding.dimensions:

@@ -15,6 +15,8 @@ from memsidecar.command.settings import DEFAULT, Loaded, flag_of
 from memsidecar.config import settings
 
 SERVE: Final = (sys.executable, "-m", "memsidecar", "serve")
+# All that a sidecar may listen on besides its socket.
+PORTS: Final = ("listen.tcp_port", "health.port", "metrics.port")
 
 
 class Demo(Protocol):
@@ -37,7 +39,7 @@ def run_demo(loaded: Loaded, flags: Mapping[str, str], config_file: str) -> int:
         if loaded.sources["log.level"] == DEFAULT:
             chosen["log.level"] = "warning"
         # A socket in the scratch directory and no ports: nothing to collide with.
-        chosen |= {"listen.socket": f"{scratch}/demo.sock", "listen.tcp_port": "0", "health.port": "0"}
+        chosen |= {"listen.socket": f"{scratch}/demo.sock"} | dict.fromkeys(PORTS, "0")
         words = [f"{flag_of(settings()[key])}={text}" for key, text in chosen.items()]
         if config_file:
             words.append(f"--config={Path(config_file).absolute()}")

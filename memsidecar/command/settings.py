@@ -7,6 +7,7 @@ reported at once, each problem with its key, its source and what is accepted.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ PREFIX = "MEMSIDECAR_"
 FILE_VARIABLE = "MEMSIDECAR_CONFIG"
 FILE_SUFFIX = "_file"
 DEFAULT = "default"
+# What Kubernetes sets for a Service called memsidecar or memsidecar-something.
+_SERVICE_LINK = re.compile(r"MEMSIDECAR_(\w+_)?SERVICE_(HOST|PORT)(_\w+)?")
 
 
 class ConfigError(Exception):
@@ -102,8 +105,10 @@ def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None
                 # Seen when a Service is called memsidecar-health.
                 hint = "; Kubernetes sets this variable for a Service of that name: set enableServiceLinks to false"
             reading.take(by_variable[name], environment[name], f"environment {name}", hint)
+        elif _SERVICE_LINK.fullmatch(name):
+            continue
         elif close := difflib.get_close_matches(name, by_variable, 1, 0.85):
-            # Not an error: Kubernetes adds MEMSIDECAR_SERVICE_HOST and the like for a Service of that name.
+            # Not an error: Kubernetes adds variables of its own for a Service of that name.
             reading.warnings.append(f"environment variable {name} sets nothing; did you mean {close[0]}?")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from memsidecar.domain.job import DueItem, StoredJob
+from memsidecar.domain.job import DueItem, ItemState, StoredJob
 from memsidecar.domain.scope import Partition
 
 
@@ -14,6 +14,11 @@ class JobStore(Protocol):
 
     async def due_items(self, each: int, limit: int) -> Sequence[DueItem]:
         """Items that are due, at most `each` of a partition, oldest first; all partitions have their turn."""
+        ...
+
+    async def count_items(self) -> Mapping[ItemState, int]:
+        """How many items of all jobs are in each state; those that have ended are kept for a while only. Costs a look
+        at each of them."""
         ...
 
     async def find_job(self, partition: Partition, job_id: str) -> StoredJob | None:

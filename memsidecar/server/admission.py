@@ -39,6 +39,14 @@ class Admission:
         self._idle = asyncio.Event()
         self._idle.set()
 
+    def open(self, kind: Kind) -> int:
+        """Calls of a kind that run."""
+        return len(self._calls[kind])
+
+    def most(self, kind: Kind) -> int:
+        """How many of a kind may run; short ones share theirs with streams."""
+        return self._limits[kind][0]
+
     @property
     def running(self) -> int:
         return sum(map(len, self._calls.values()))

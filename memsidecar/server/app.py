@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,12 +14,14 @@ from grpc_reflection.v1alpha import reflection
 
 from memsidecar.domain import limits
 from memsidecar.domain.generation.values import Terms
+from memsidecar.ports.metrics import Metric
 from memsidecar.server.admission import Admission, Kind
 from memsidecar.server.calls import Calls
 from memsidecar.server.health import HealthServicer
 from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp, is_loopback
 from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.methods import handlers
+from memsidecar.server.rpc_counts import RpcCounts
 from memsidecar.server.servicers.generation import GenerationServicer, GenerationSettings
 from memsidecar.server.servicers.info import InfoServicer
 from memsidecar.server.servicers.ingest import Ingest
@@ -28,6 +31,7 @@ from memsidecar.server.servicers.memory import MemoryServicer
 from memsidecar.server.servicers.recall import RecallServicer
 from memsidecar.server.servicers.session import SessionServicer
 from memsidecar.server.servicers.watching import Watching
+from memsidecar.server.state import State
 from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback
 from memsidecar.services.generation import RecallDuring
@@ -153,11 +157,17 @@ class Server:
         )
         others = [api.full_name for api in _API if api is not _SESSION]
         self._health = HealthServicer(services.health, others, _SESSION.full_name)
+        self._counts = RpcCounts()
+        self._state = State(self._admission, self._health)
         self._data: grpc.aio.Server | None = None
         self._probes: grpc.aio.Server | None = None
         self._poll: asyncio.Task[None] | None = None
         self.tcp_port = 0
         self.health_port = 0
+
+    def metrics(self) -> Sequence[Metric]:
+        """What is measured of calls, and of the server's own state."""
+        return (*self._counts.metrics(), *self._state.metrics())
 
     async def start(self) -> None:
         settings = self._settings
@@ -183,6 +193,7 @@ class Server:
         told, then the calls that run are awaited.
         """
         self._health.drain()
+        self._state.drain_began = time.monotonic()
         self._services.watch.drain()
         told = max(grace - _GENERATIONS_END_BEFORE, grace * _GENERATIONS_SHARE)
         self._services.recall_during.drain(told)
@@ -196,6 +207,7 @@ class Server:
             timer.cancel()
         if not is_idle:
             _log.warning("%d calls still run after %g s and are cancelled", self._admission.running, grace)
+            self._state.cut_off = self._admission.running
         if self._data is not None:
             await self._data.stop(_STOP_SECONDS if self._admission.running else 0.2)
         if not await self._admission.idle(_CLEAN_UP_SECONDS):
@@ -210,7 +222,7 @@ class Server:
     def _bind(self, data: grpc.aio.Server, probes: grpc.aio.Server) -> None:
         settings = self._settings
         services, namespace = self._services, settings.default_namespace
-        calls = Calls(self._admission, settings.token, settings.stream_idle)
+        calls = Calls(self._admission, settings.token, settings.stream_idle, self._counts)
         memory = MemoryServicer(
             services.memories,
             Ingest(services.remember, services.usage_of, namespace, services.now, settings.stream_idle),

@@ -23,6 +23,7 @@ import grpc
 from memsidecar.domain import limits
 from memsidecar.domain.errors import InvalidField, SidecarError, TokenInvalid
 from memsidecar.server.admission import Admission, Kind
+from memsidecar.server.rpc_counts import BOTH_WAYS, CLIENT_STREAM, SERVER_STREAM, UNARY, MethodCounts, RpcCounts
 from memsidecar.server.status import DETAILS_KEY, Failure, failure_of, internal
 from memsidecar.server.wire import Unreadable
 from memsidecar.services.patience import expect_answer_within
@@ -43,9 +44,9 @@ _NAMES = ("name", "session", "parent", "memory", "target", "source")
 class Calls:
     """Wraps servicer methods into gRPC handlers. A method gets the request alone, or an iterator over requests."""
 
-    def __init__(self, admission: Admission, token: str, unread: float) -> None:
+    def __init__(self, admission: Admission, token: str, unread: float, counts: RpcCounts) -> None:
         """`unread`: seconds that a message of a server stream may wait for its client."""
-        self.admission = admission
+        self.admission, self.counts = admission, counts
         self._unread = unread
         self.token = f"Bearer {token}".encode() if token else b""
         # Unique over restarts by its random head, and cheap.
@@ -57,9 +58,10 @@ class Calls:
 
     def unary(self, method: str, behaviour: Callable[[Any], Awaitable[Any]], is_open: bool) -> Handler:
         """A handler that answers bytes: of the message, or the bytes, that the method returns."""
+        counts = self.counts.of(method, UNARY)
 
         async def handler(request: Any, context: Context) -> Any:
-            with (call := _Call(self, method, context, is_open, Kind.SHORT)):
+            with (call := _Call(self, counts, method, context, is_open, Kind.SHORT)):
                 call.admit(request)
                 response = await behaviour(request)
                 if not isinstance(response, bytes) and response.ByteSize() > _LARGE:
@@ -73,15 +75,18 @@ class Calls:
     def server_stream(
         self, method: str, behaviour: Callable[[Any], AsyncGenerator[Any, None]], kind: Kind = Kind.STREAM
     ) -> Handler:
+        counts = self.counts.of(method, SERVER_STREAM)
+
         # Written with context.write, not as a generator: gRPC does not close a generator whose call has ended.
         async def handler(request: Any, context: Context) -> None:
-            with (call := _Call(self, method, context, False, kind)):
+            with (call := _Call(self, counts, method, context, False, kind)):
                 call.admit(request)
                 async with aclosing(behaviour(request)) as responses:
                     async for response in responses:
                         try:
                             async with asyncio.timeout(self._unread):
                                 await context.write(response)
+                            counts.sent += 1
                         except TimeoutError:
                             # It would not take a status either: the call is cut, and its place is free.
                             raise asyncio.CancelledError from None
@@ -91,21 +96,26 @@ class Calls:
         return handler
 
     def client_stream(self, method: str, behaviour: Callable[[AsyncIterator[Any]], Awaitable[Any]]) -> Handler:
+        counts = self.counts.of(method, CLIENT_STREAM)
+
         async def handler(requests: AsyncIterator[Any], context: Context) -> Any:
-            with (call := _Call(self, method, context, False, Kind.STREAM)):
+            with (call := _Call(self, counts, method, context, False, Kind.STREAM)):
                 call.admit(None)
-                return _encoded(await behaviour(_readable(requests)))
+                return _encoded(await behaviour(_readable(requests, counts)))
             return await call.abort()
 
         return handler
 
     def both_ways(self, method: str, behaviour: Callable[[AsyncIterator[Any]], AsyncGenerator[Any, None]]) -> Handler:
+        counts = self.counts.of(method, BOTH_WAYS)
+
         async def handler(requests: AsyncIterator[Any], context: Context) -> None:
-            with (call := _Call(self, method, context, False, Kind.GENERATION)):
+            with (call := _Call(self, counts, method, context, False, Kind.GENERATION)):
                 call.admit(None)
-                async with aclosing(behaviour(_readable(requests))) as responses:
+                async with aclosing(behaviour(_readable(requests, counts))) as responses:
                     async for response in responses:
                         await context.write(response)
+                        counts.sent += 1
                 return
             await call.abort()
 
@@ -125,6 +135,7 @@ class _Call:
     __slots__ = (
         "_calls",
         "_context",
+        "_counts",
         "_failure",
         "_is_in",
         "_is_open",
@@ -136,8 +147,12 @@ class _Call:
         "id",
     )
 
-    def __init__(self, calls: Calls, method: str, context: Context, is_open: bool, kind: Kind) -> None:
+    def __init__(
+        self, calls: Calls, counts: MethodCounts, method: str, context: Context, is_open: bool, kind: Kind
+    ) -> None:
+        counts.started += 1
         self._calls = calls
+        self._counts = counts
         self._method = method
         self._context = context
         self._is_open = is_open
@@ -201,6 +216,10 @@ class _Call:
         )
 
     def _report(self, code: str, reason: str) -> None:
+        seconds = time.perf_counter() - self._started
+        self._counts.end(code, seconds)
+        if reason:
+            self._calls.counts.refuse(reason)
         # A healthy call is a line only for who asks for it: written always, lines were a tenth of a recall.
         level = logging.DEBUG if code == "OK" else logging.INFO
         if _log.isEnabledFor(level):
@@ -213,7 +232,7 @@ class _Call:
                     "method": self._method,
                     "code": code,
                     "reason": reason,
-                    "ms": round((time.perf_counter() - self._started) * 1000, 3),
+                    "ms": round(seconds * 1000, 3),
                     "request_id": self.id,
                     "namespace": _namespace(self._request),
                 },
@@ -252,7 +271,8 @@ def _require_readable(request: Any) -> None:
         raise InvalidField(request.field, request.problem)
 
 
-async def _readable(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _readable(requests: AsyncIterator[Any], counts: MethodCounts) -> AsyncIterator[Any]:
     async for request in requests:
+        counts.received += 1
         _require_readable(request)
         yield request

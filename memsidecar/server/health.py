@@ -82,6 +82,14 @@ class HealthServicer:
         if ready:
             self._set((STARTUP,), True)
 
+    @property
+    def ready(self) -> bool:
+        return bool(self._status[READINESS] == _SERVING)
+
+    @property
+    def sessions_answer(self) -> bool:
+        return self._sessions_answer
+
     def drain(self) -> None:
         """Not ready from now on, whatever the stores say. Still alive."""
         self._draining = True

@@ -55,7 +55,7 @@ def bind_socket(server: grpc.aio.Server, path: str, mode: int, group: str) -> No
 
 def bind_tcp(server: grpc.aio.Server, host: str, port: int, setting: str) -> int:
     """Listen on a TCP port; 0 takes a free one. The port that was bound. `setting` is what an operator changes."""
-    _try_to_bind(host, port, setting)
+    bound_socket(host, port, setting).close()
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         bound: int = server.add_insecure_port(address)
@@ -66,25 +66,28 @@ def bind_tcp(server: grpc.aio.Server, host: str, port: int, setting: str) -> int
     return bound
 
 
-def _try_to_bind(host: str, port: int, setting: str) -> None:
-    """Raises CannotListen. gRPC says why it cannot bind in lines of its own on stderr, and does not tell its caller."""
+def bound_socket(host: str, port: int, setting: str) -> socket.socket:
+    """A TCP socket that listens there; 0 takes a free port. `setting` is what an operator changes. Raises CannotListen
+    with what is wrong, which gRPC says in lines of its own on stderr and does not tell its caller."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise CannotListen(f"{host} ({setting.replace('port', 'host')}) is not an address of this machine") from error
-    with socket.socket(family, kind, protocol) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(address)
-            probe.listen()
-        except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL:
-                problem = f"{host} ({setting.replace('port', 'host')}) is not an address of this machine"
-            elif error.errno == errno.EADDRINUSE:
-                problem = f"port {port} on {host} is in use by another process; stop it, or set {setting} to another"
-            else:
-                problem = f"cannot listen on port {port} of {host}: {error.strerror}; set {setting} to another"
-            raise CannotListen(problem) from error
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen()
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            problem = f"{host} ({setting.replace('port', 'host')}) is not an address of this machine"
+        elif error.errno == errno.EADDRINUSE:
+            problem = f"port {port} on {host} is in use by another process; stop it, or set {setting} to another"
+        else:
+            problem = f"cannot listen on port {port} of {host}: {error.strerror}; set {setting} to another"
+        raise CannotListen(problem) from error
+    return bound
 
 
 def is_loopback(host: str) -> bool:

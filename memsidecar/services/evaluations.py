@@ -22,11 +22,16 @@ class Evaluations:
         self._free = asyncio.Semaphore(most)
         self._begun = 0
         self._may_begin = asyncio.Event()
+        self.waiting = 0
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Held while an evaluation runs. Costs nothing while there is room."""
-        await self._free.acquire()
+        self.waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self.waiting -= 1
         try:
             while self._begun >= BEGIN_TOGETHER:
                 await self._may_begin.wait()

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from memsidecar.domain.draft import Request
@@ -41,6 +41,7 @@ from memsidecar.ports.runtime import Clock
 from memsidecar.services.changes import Changes
 from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.feedback import GiveFeedback
+from memsidecar.services.generation_counts import GenerationCounts
 from memsidecar.services.keeping import KeepExchange
 from memsidecar.services.recall import Recall
 from memsidecar.services.residency import Residency
@@ -105,6 +106,7 @@ class Parts:
     tokenizer: Tokenizer
     clock: Clock
     evaluations: Evaluations
+    counts: GenerationCounts = field(default_factory=GenerationCounts)
 
 
 class Following:
@@ -226,6 +228,7 @@ class Following:
                 if isinstance(output, Finished):
                     yield await self._ended(output)
                     return
+                self._parts.counts.told(output)
                 if isinstance(output, Send):
                     self._parts.usages.note((output.candidate.hit,))
                 yield output
@@ -294,7 +297,7 @@ class Following:
             without=self._machine.told(),
         )
         found: Sequence[Candidate] | None = ()
-        degraded = False
+        degraded, began = False, self._now()
         async with self._parts.evaluations.turn():
             try:
                 recalled = await self._parts.recall.glance(question, self._is_news)
@@ -308,6 +311,8 @@ class Following:
                 found, degraded = None if recalled is None else likely, recalled is not None and recalled.degraded
             # No turn of the loop since the search: a change of what was found comes after.
             self._machine.evaluated(evaluation, found, degraded, self._now())
+        outcome = "degraded" if degraded else "no_news" if found is None else "answered"
+        self._parts.counts.evaluations.note(outcome, self._now() - began)
         self._standing.await_end()
         self._ready.set()
 

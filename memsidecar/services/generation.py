@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 
 from memsidecar.domain.errors import Draining, Overloaded, StoreUnavailable
+from memsidecar.ports.metrics import Kind, Metric
 from memsidecar.ports.runtime import Ids
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.services.following import Following, Opening, Parts
@@ -21,6 +23,15 @@ class RecallDuring:
         self._open: set[Following] = set()
         self._of_namespace: Counter[str] = Counter()
         self._draining = False
+
+    def metrics(self) -> Sequence[Metric]:
+        waiting = Metric(
+            "memsidecar_generation_evaluations_waiting",
+            Kind.GAUGE,
+            "Searches for what a model writes that wait for a turn, in all streams.",
+            lambda: [((), self._parts.evaluations.waiting)],
+        )
+        return (*self._parts.counts.metrics(), waiting)
 
     async def open(self, opening: Opening) -> tuple[Following, int]:
         """Follow a generation; it, and the revision that the memory has. Who opens it closes it.

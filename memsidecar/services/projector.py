@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Sequence
 
@@ -12,6 +13,8 @@ from memsidecar.domain.events import Entry
 from memsidecar.domain.fold import apply
 from memsidecar.ports.graph import GraphChange, GraphStore
 from memsidecar.ports.ledger import Ledger
+from memsidecar.ports.metrics import Kind, Metric
+from memsidecar.services.behind import Behind
 from memsidecar.services.turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -43,6 +46,7 @@ class GraphProjector:
         self._backlog: deque[Entry] = deque()
         self._applied = 0
         self._newest = 0
+        self._since = Behind()
         self._behind = True  # the backlog does not reach back to what is applied
         self._start_over = ""  # why the graph is to be made anew
         self._failures = 0
@@ -62,17 +66,46 @@ class GraphProjector:
         """Ledger entries that the graph does not show yet."""
         return max(0, self._newest - self._applied)
 
+    def metrics(self) -> Sequence[Metric]:
+        gauge, label = Kind.GAUGE, ("projection",)
+        return (
+            Metric(
+                "memsidecar_projection_lag_events",
+                gauge,
+                "Entries of the ledger that a projection does not show yet.",
+                lambda: [(("graph",), self.lag)],
+                label,
+            ),
+            Metric(
+                "memsidecar_projection_lag_seconds",
+                gauge,
+                "How old the oldest entry of the ledger is that a projection does not show yet.",
+                lambda: [(("graph",), self._since.seconds(time.monotonic()))],
+                label,
+            ),
+            Metric(
+                "memsidecar_projection_failures_total",
+                Kind.COUNTER,
+                "Times that a projection could not follow and began again.",
+                lambda: [(("graph",), self._failures)],
+                label,
+            ),
+        )
+
     async def start(self) -> None:
         """Begin where the graph is. A graph that is ahead of the ledger is of another history: it is set aside."""
         self._newest = await self._ledger.position()
         self._applied = await self._graph.applied()
         if self._applied > self._newest:
             self._start_over = "it is ahead of the ledger"
+        self._since.given(self._newest, time.monotonic())
+        self._since.reached(self._applied)
         self._task = asyncio.create_task(self._run(), name="graph-projector")
 
     def publish(self, entries: Sequence[Entry]) -> None:
         """Entries that have been committed. Positions of different partitions may arrive out of order."""
         self._newest = max(self._newest, entries[-1].position)
+        self._since.given(self._newest, time.monotonic())
         if len(self._backlog) + len(entries) > BACKLOG:
             self._backlog.clear()
             self._behind = True
@@ -124,6 +157,7 @@ class GraphProjector:
                 try:
                     await self._step()
                     self._problem = None
+                    self._since.reached(self._applied)
                 except SidecarError as error:
                     if self._closing:
                         _log.warning("the graph is left behind", extra={"problem": str(error), "lag": self.lag})
@@ -137,12 +171,14 @@ class GraphProjector:
         if self._unsure:
             self._applied = await self._graph.applied()
             self._unsure = False
+            self._since.given(self._newest, time.monotonic())
         if not self._start_over and not self.lag and self._is_bloated:
             self._start_over, self._compacted = DEAD_SPACE, True
         if self._start_over:
             await self._graph.reset(self._start_over, keep=self._start_over != DEAD_SPACE)
             self._backlog.clear()
             self._behind, self._applied, self._start_over = True, 0, ""
+            self._since.given(self._newest, time.monotonic())
         elif self.lag:
             await self._gather()
             await self._apply_next()

@@ -34,6 +34,7 @@ from memsidecar.services.past import Past
 from memsidecar.services.patience import seconds_for_sources
 from memsidecar.services.plan import FINDERS, NO_SESSION, Plan, note, report_of, understood
 from memsidecar.services.preparing import Space
+from memsidecar.services.recall_counts import EVALUATION, QUESTION, RecallCounts
 from memsidecar.services.reranking import Reranking
 from memsidecar.services.residency import Loaded, Residency
 from memsidecar.services.resident import Resident
@@ -68,6 +69,7 @@ class Recall:
         self._clock, self._profiles, self._spread, self._model_timeout = clock, profiles, spread, model_timeout
         self._times, self._conversation = times, conversation
         self._usages, self._reranking = usages, reranking
+        self.counts = RecallCounts()
 
     async def once(self, question: Question) -> Recalled:
         """The best hits over all sources. A source that fails or runs out of time (`soft_deadline`, or what the caller
@@ -141,7 +143,9 @@ class Recall:
         if vector is not None and not is_news(vector):
             return None
         await _at_rest(plan.loaded)
-        return await self._ranked(plan, vector, 0, question.max_hits)
+        found = await self._ranked(plan, vector, 0, question.max_hits)
+        self.counts.note(EVALUATION, found)
+        return found
 
     async def _plan(self, question: Question) -> Plan:
         started, scope = self._clock.monotonic(), question.scope
@@ -256,6 +260,7 @@ class Recall:
                 more=whole.more or len(whole.hits) > skip + most,
             )
         self._usages.note(whole.hits)
+        self.counts.note(QUESTION, whole)
         if len(whole.hits) > MANY_HITS:
             await asyncio.sleep(0)  # they are written next
         return whole

@@ -17,8 +17,10 @@ from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.snapshots import Snapshots
 from memsidecar.services.hydration import SNAPSHOT_AFTER, Hydration
 from memsidecar.services.recorded import Answer
+from memsidecar.services.residency_counts import ResidencyCounts
 from memsidecar.services.resident import Resident, Terms
 from memsidecar.services.usages import Usages
+from memsidecar.services.write_counts import WriteCounts
 from memsidecar.services.writing import Command, PartitionWriter, Retired
 
 _log = logging.getLogger(__name__)
@@ -84,6 +86,7 @@ class Residency:
         self._damaged: dict[Partition, int] = {}
         self._nbytes = 0
         self._closing = asyncio.Event()
+        self.counts, self.writes = ResidencyCounts(), WriteCounts()
 
     @property
     def nbytes(self) -> int:
@@ -94,16 +97,23 @@ class Residency:
     def count(self) -> int:
         return len(self._loaded)
 
+    @property
+    def loaded(self) -> Sequence[Loaded]:
+        """The partitions in memory now. May be asked in any thread."""
+        return tuple(self._loaded.copy().values())
+
     async def get(self, partition: Partition) -> Loaded:
         """The partition, loaded. Raises LedgerDamaged, StoreUnavailable."""
         loaded = self._loaded.pop(partition, None)
         if loaded is not None:
             self._loaded[partition] = loaded  # newest last: the order is the order of use
             loaded.leaving = False
+            self.counts.hits += 1
             return loaded
         if partition in self._damaged:
             raise LedgerDamaged(partition.name, self._damaged[partition])
         task = self._loading.get(partition)
+        self.counts.misses += 1
         if task is None:
             task = asyncio.create_task(self._load(partition), name="hydration")
             self._loading[partition] = task
@@ -149,9 +159,12 @@ class Residency:
             await asyncio.wait(self._evicting)
 
     async def _load(self, partition: Partition) -> Loaded:
+        began = self._clock.monotonic()
         resident, unsaved = await self._hydration(partition)
         await self._usages.fill(resident)
-        writer = PartitionWriter(resident, self._ledger, self._clock, self._ids, self._committed, self._lost)
+        writer = PartitionWriter(
+            resident, self._ledger, self._clock, self._ids, self._committed, self._lost, self.writes
+        )
         loaded = Loaded(resident, writer, unsaved, resident.nbytes)
         self._loaded[partition] = loaded
         self._nbytes += loaded.nbytes
@@ -159,6 +172,7 @@ class Residency:
             self._prove_later(partition, covered)
         self._tend(loaded)
         self._evict_surplus()
+        self.counts.loads.observe(self._clock.monotonic() - began)
         return loaded
 
     def _loading_ended(self, partition: Partition, task: asyncio.Task[Loaded]) -> None:
@@ -192,6 +206,7 @@ class Residency:
 
     async def _committed(self, resident: Resident, entries: Sequence[Entry]) -> None:
         self._notify(resident, entries)
+        self.writes.committed(entries)
         purges = [entry.subject for entry in entries if isinstance(entry.event, MemoryPurged)]
         if purges:
             await self._usages.forget(resident.partition, purges)
@@ -305,4 +320,5 @@ class Residency:
         if wanted or self._loaded.get(loaded.resident.partition) is not loaded:
             return  # somebody came back to it meanwhile
         self._forget(loaded)
+        self.counts.evictions += 1
         await loaded.resident.vectors.close()

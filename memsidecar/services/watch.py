@@ -26,6 +26,7 @@ from memsidecar.domain.recall import NO_FILTER, Filter
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.domain.view import IDENTITY
 from memsidecar.ports.ledger import Ledger
+from memsidecar.ports.metrics import Kind, Metric
 from memsidecar.services.changes import Changes, Listening
 from memsidecar.services.residency import Residency
 from memsidecar.services.tail import Reader, Tail, size_of
@@ -83,6 +84,7 @@ class Watch:
         self._tails: dict[Partition, tuple[Tail, Listening]] = {}
         self._reading = asyncio.Semaphore(READS)
         self._draining = False
+        self.behind = 0
 
     async def __call__(self, scope: Scope, wanted: Filter, after: int | None) -> AsyncGenerator[Watched, None]:
         """Changes after a revision, or from now on, of memories that meet the filter before or after the change.
@@ -109,6 +111,7 @@ class Watch:
                 if live and tail.after(reached) is None:
                     live = False
                     if reached < tail.dropped:
+                        self.behind += 1
                         yield Behind(tail.newest - reached, reached)
                         due = _now() + self._heartbeat
                 await self._read(watching, tail, reader, reached)
@@ -133,6 +136,16 @@ class Watch:
                 elif not looked_at and not await _is_set(reader.woken, due):
                     # Told nothing for long: look whether a commit went unnoticed, because it could not be applied.
                     await self._look(scope.partition, tail)
+
+    def metrics(self) -> Sequence[Metric]:
+        return (
+            Metric(
+                "memsidecar_watch_behind_total",
+                Kind.COUNTER,
+                "Times that a watcher was too slow for the newest changes in memory and went back to the ledger.",
+                lambda: [((), self.behind)],
+            ),
+        )
 
     def drain(self) -> None:
         """End every watch, and every one that begins: they go on elsewhere, after the last revision they were told."""

@@ -23,6 +23,7 @@ from memsidecar.services.long_texts import is_long
 from memsidecar.services.recorded import Answer, Recorded, Result, encode
 from memsidecar.services.resident import Resident, Terms
 from memsidecar.services.turn import Turn
+from memsidecar.services.write_counts import WriteCounts
 
 T = TypeVar("T")
 
@@ -91,15 +92,21 @@ class PartitionWriter:
         ids: Ids,
         committed: Committed,
         lost: Callable[[Resident], None],
+        counts: WriteCounts,
     ) -> None:
         self._resident, self._ledger, self._clock, self._ids = resident, ledger, clock, ids
-        self._committed, self._lost = committed, lost
+        self._committed, self._lost, self._counts = committed, lost, counts
         self._inbox: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
         self._free = asyncio.Lock()
         self._applied = asyncio.Event()
         self._applied.set()
         self._retired = False
+
+    @property
+    def waiting(self) -> int:
+        """Commands that have not been begun with."""
+        return len(self._inbox)
 
     @property
     def idle(self) -> bool:
@@ -249,6 +256,7 @@ class PartitionWriter:
                 _log.exception("a commit could not be applied")
                 self._lose()
         for waiting in decided:
+            self._counts.answered(waiting.results)
             if not waiting.future.done():
                 waiting.future.set_result(Answer(waiting.results, waiting.revision))
         return []

@@ -23,7 +23,7 @@ from memsidecar.command import main
 from memsidecar.command.checks import endpoints, libraries, machine, model_servers, storage
 from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
 from memsidecar.command.doctor import CHECKS, outcome_of, report
-from memsidecar.config import Config, Embedding, Extraction, Graph, Health, Listen, Redis
+from memsidecar.config import Config, Embedding, Extraction, Graph, Health, Listen, Metrics, Redis
 
 Output = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,12 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    return Config(data_dir=tmp_path / "data", listen=Listen(socket=str(tmp_path / "s")), health=Health(port=0))
+    return Config(
+        data_dir=tmp_path / "data",
+        listen=Listen(socket=str(tmp_path / "s")),
+        health=Health(port=0),
+        metrics=Metrics(port=0),
+    )
 
 
 @pytest.fixture
@@ -41,7 +46,16 @@ def taken_port() -> Iterator[int]:
 
 
 def test_a_sound_machine_passes_every_check_and_nothing_is_left_behind(config: Config, capsys: Output) -> None:
-    flags = ["--data-dir", str(config.data_dir), "--listen.socket", config.listen.socket, "--health.port", "0"]
+    flags = [
+        "--data-dir",
+        str(config.data_dir),
+        "--listen.socket",
+        config.listen.socket,
+        "--health.port",
+        "0",
+        "--metrics.port",
+        "0",
+    ]
     assert main(["doctor", "--json", *flags]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [check["name"] for check in printed["checks"]] == [name for name, _ in CHECKS]
@@ -168,6 +182,10 @@ class TestPorts:
         assert "--health.port" in outcome.fix
         with DataDirectory.open(config.data_dir):
             assert endpoints.ports(busy).status == "ok"
+
+    def test_the_port_of_the_metrics_is_one_of_them(self, config: Config, taken_port: int) -> None:
+        outcome = endpoints.ports(replace(config, metrics=Metrics(host="127.0.0.1", port=taken_port)))
+        assert (outcome.status, "--metrics.port" in outcome.fix) == ("fail", True)
 
     def test_an_address_of_another_machine_is_found(self, config: Config) -> None:
         outcome = endpoints.ports(replace(config, listen=Listen(tcp_host="192.0.2.1", tcp_port=50_551)))

@@ -70,7 +70,7 @@ def test_it_keeps_away_from_the_data_and_the_ports_of_a_running_sidecar(tell: Ca
 
     tell(story)
     assert main(["demo", "--listen.tcp-port", "50551", "--embedding.provider", "use+e5"]) == 0
-    assert (seen["health.port"], seen["listen.tcp-port"]) == ("0", "0")
+    assert [seen[port] for port in ("health.port", "listen.tcp-port", "metrics.port")] == ["0", "0", "0"]
     assert seen["embedding.provider"] == "use+e5"
     assert seen["data-dir"].startswith(str(Path(seen["listen.socket"]).parent))
     assert not Path(seen["listen.socket"]).parent.exists()

@@ -98,7 +98,9 @@ def test_it_says_what_it_is_and_is_no_larger_than_it_was() -> None:
     assert re.fullmatch(r"[0-9a-f]{40}", labels["org.opencontainers.image.revision"])
     assert found["User"] == "65532:0"
     assert set(found["Config"]["Volumes"]) == {"/var/lib/memsidecar", "/run/memsidecar"}
-    assert set(found["Config"]["ExposedPorts"]) == {f"{Config().health.port}/tcp"}
+    assert set(found["Config"]["ExposedPorts"]) == {
+        f"{port}/tcp" for port in (Config().health.port, Config().metrics.port)
+    }
     assert found["Healthcheck"]["Test"] == ["CMD", "/opt/memsidecar/bin/memsidecar", "probe"]
     assert found["Size"] < MEGABYTES * 1_000_000
 

@@ -22,7 +22,7 @@ def test_the_dockerfile_has_nothing_for_the_linter() -> None:
 def test_the_dockerfile_knows_the_version_the_port_and_the_settings() -> None:
     text = (DEPLOY / "docker" / "Dockerfile").read_text()
     assert f"ARG VERSION={__version__}" in text
-    assert f"EXPOSE {Config().health.port}" in text
+    assert f"EXPOSE {Config().health.port} {Config().metrics.port}\n" in text
     known = {variable_of(setting) for setting in settings().values()}
     assert set(re.findall(r"(MEMSIDECAR_\w+)=", text)) <= known
 

@@ -119,6 +119,8 @@ def test_the_chart_has_the_version_of_what_it_runs() -> None:
         ("config.embedding=use", "embedding"),
         ("config.MEMSIDECAR_DATA_DIR=/elsewhere", "MEMSIDECAR_DATA_DIR"),
         ("redis.url=redis://:hunter2@redis:6379/0", "url"),
+        ("metrics.port=50552", "port"),
+        ("config.MEMSIDECAR_METRICS_PORT=1", "MEMSIDECAR_METRICS_PORT"),
     ],
 )
 def test_a_value_that_cannot_work_is_refused(value: str, complaint: str) -> None:
@@ -177,9 +179,35 @@ def test_a_statefulset_may_forget_with_its_pods() -> None:
 
 
 def test_an_agent_without_a_port_lets_nothing_in() -> None:
-    rendered = templated("agent.port=0")
+    rendered = templated("agent.port=0", "metrics.enabled=false")
     (policy,) = [each for each in rendered if each["kind"] == "NetworkPolicy"]
-    assert not policy["spec"]["ingress"]
+    assert policy["spec"]["ingress"] == []
+
+
+def test_metrics_may_be_off_or_elsewhere() -> None:
+    off, moved = templated("metrics.enabled=false"), templated("metrics.port=9100")
+    assert _settings(off) == {"MEMSIDECAR_METRICS_PORT": "0"}
+    assert _settings(moved) == {"MEMSIDECAR_METRICS_PORT": "9100"}
+    ports = [sidecar(workload(each)["spec"]["template"]["spec"])["ports"] for each in (off, moved)]
+    assert [[port["containerPort"] for port in each] for each in ports] == [[50552], [50552, 9100]]
+    policies = [next(each for each in objects if each["kind"] == "NetworkPolicy") for objects in (off, moved)]
+    opened = [[rule["ports"][0]["port"] for rule in policy["spec"]["ingress"]] for policy in policies]
+    assert opened == [[8080], [8080, 9100]]
+
+
+def test_a_pod_monitor_finds_the_port_of_the_pods_when_it_is_asked_for() -> None:
+    assert "PodMonitor" not in {each["kind"] for each in templated()}
+    rendered = templated("metrics.podMonitor.enabled=true", "metrics.podMonitor.labels.release=prometheus")
+    (monitor,) = [each for each in rendered if each["kind"] == "PodMonitor"]
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    pod = workload(rendered)["spec"]["template"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] in {port["name"] for port in sidecar(pod["spec"])["ports"]}
+
+
+def _settings(objects: list[Object]) -> Any:
+    return next(each["data"] for each in objects if each["kind"] == "ConfigMap")
 
 
 def test_another_chart_includes_the_sidecar(tmp_path: Path) -> None:

@@ -56,7 +56,12 @@ def test_each_probe_asks_the_health_port_for_its_own_service(objects: list[Objec
     container = sidecar(workload(objects)["spec"]["template"]["spec"])
     for probe in ("startup", "readiness", "liveness"):
         assert container[f"{probe}Probe"]["grpc"] == {"port": Config().health.port, "service": probe}
-    assert [port["containerPort"] for port in container["ports"]] == [Config().health.port]
+
+
+def test_the_ports_are_those_of_health_and_metrics(objects: list[Object]) -> None:
+    ports = {port["name"]: port["containerPort"] for port in sidecar(_pod(objects))["ports"]}
+    assert ports == {"memsidecar-hc": Config().health.port, "memsidecar-prom": Config().metrics.port}
+    assert all(len(name) <= 15 for name in ports)  # Kubernetes takes no longer one
 
 
 def test_agent_and_sidecar_share_the_socket_in_memory_and_nothing_else(objects: list[Object]) -> None:
@@ -157,10 +162,16 @@ def test_no_secret_is_in_a_manifest(objects: list[Object]) -> None:
     assert not [each for each in objects if each["kind"] == "Secret"]
 
 
-def test_nothing_reaches_the_sidecar_over_the_network(kept: list[Object]) -> None:
+def test_nothing_reaches_the_sidecar_over_the_network_but_prometheus_its_metrics(kept: list[Object]) -> None:
     (policy,) = [each for each in kept if each["kind"] == "NetworkPolicy"]
     assert policy["spec"]["podSelector"]["matchLabels"]["memsidecar.dev/sidecar"] == "true"
     assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
-    open_ports = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+    rules = {port["port"]: rule.get("from") for rule in policy["spec"]["ingress"] for port in rule["ports"]}
     (agent,) = workload(kept)["spec"]["template"]["spec"]["containers"]
-    assert open_ports == {port["containerPort"] for port in agent["ports"]}
+    monitoring = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
+    assert rules == {port["containerPort"]: None for port in agent["ports"]} | {Config().metrics.port: monitoring}
+
+
+def _pod(objects: list[Object]) -> Object:
+    spec: Object = workload(objects)["spec"]["template"]["spec"]
+    return spec

@@ -14,6 +14,8 @@ from tests import session_servers
 from tests.e2e.process import Launch, flags, gone, run, session_server, until
 from tests.e2e.story import answers, tell
 
+NO_PORTS = ("--health.port=0", "--metrics.port=0")
+
 
 def test_second_process_on_a_data_directory_is_refused_and_harms_nothing(launch: Launch) -> None:
     sidecar = launch()
@@ -21,7 +23,7 @@ def test_second_process_on_a_data_directory_is_refused_and_harms_nothing(launch:
         tell(client)
         before = answers(client)
         # The same socket, too: it must not be taken over by the one that is refused.
-        address = [f"--data-dir={sidecar.data_dir}", f"--listen.socket={sidecar.socket}", "--health.port=0"]
+        address = [f"--data-dir={sidecar.data_dir}", f"--listen.socket={sidecar.socket}", *NO_PORTS]
         for command in (["serve"], ["verify"], ["verify", "--repair"]):
             second = run(*command, *address, *flags())
             assert second.code == 75
@@ -97,7 +99,7 @@ def test_anything_but_a_socket_at_its_path_is_a_clear_error(launch: Launch, tmp_
     else:
         (tmp_path / "precious").write_text("precious")
         path.symlink_to(tmp_path / "precious")
-    refused = run("serve", f"--data-dir={tmp_path / 'data'}", f"--listen.socket={path}", "--health.port=0", *flags())
+    refused = run("serve", f"--data-dir={tmp_path / 'data'}", f"--listen.socket={path}", *NO_PORTS, *flags())
     assert refused.code == 1
     assert f"{path} exists and is not a socket" in refused.err
     assert "Traceback" not in refused.err

@@ -26,6 +26,7 @@ from tqdm import tqdm
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.bootstrap.services import make_services
+from memsidecar.bootstrap.shown import Shown as ShownMetrics
 from memsidecar.bootstrap.stores import open_stores
 from memsidecar.config import build
 from memsidecar.domain.draft import Draft, Outcome, Request
@@ -86,8 +87,9 @@ class InProcess:
         self._stack = AsyncExitStack()
         folder = Path(self._stack.enter_context(TemporaryDirectory())) / "data"
         folder.mkdir()
+        shown = ShownMetrics()
         config = build({"data_dir": folder, "embedding.cache_mb": 0, **self._settings})
-        stores = await open_stores(config, self._stack)
+        stores = await open_stores(config, self._stack, shown)
         inner = stores.space._embedder
         if inner is not None:
             kept = KeptEmbeddings(inner, self._cache)
@@ -96,7 +98,7 @@ class InProcess:
         tokenizer = QuicktokTokenizer(config.tokenizer)
         sessions = RedisSessions.connect(RedisSettings(f"unix://{folder / 'none.sock'}"))  # nobody asks it
         self._stack.push_async_callback(sessions.close)
-        self._services = await make_services(config, stores, sessions, tokenizer, self._stack)
+        self._services = await make_services(config, stores, sessions, tokenizer, self._stack, shown)
         for sample, turns in tqdm(self.turns.items(), desc=self.name, unit="sample", disable=None):
             for session, group in groupby(turns, key=lambda turn: turn["session"]):
                 said = [turn for turn in group if turn["text"].strip()]

@@ -17,7 +17,7 @@ from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.valkey_server import ValkeyServer
-from memsidecar.config import Config, Embedding
+from memsidecar.config import Config, Embedding, Metrics
 from memsidecar.domain.errors import InvalidField, StoreUnavailable
 from memsidecar.server.app import Server
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -26,7 +26,7 @@ from memsidecar.services.residency import Residency
 
 
 def config(tmp_path: Path) -> Config:
-    return Config(data_dir=tmp_path / "data", embedding=Embedding(provider="none"))
+    return Config(data_dir=tmp_path / "data", embedding=Embedding(provider="none"), metrics=Metrics(port=0))
 
 
 def left_over() -> tuple[set[str], list[int]]:

@@ -221,3 +221,26 @@ async def _commit_slowly(parts: Parts, who: Partition) -> None:
 
 async def _true(value: bool) -> bool:
     return value
+
+
+async def test_how_far_and_for_how_long_the_graph_is_behind_is_shown(parts: Parts) -> None:
+    metrics = {metric.name: metric for metric in parts.projector.metrics()}
+
+    def shown(name: str) -> float:
+        ((labels, value),) = metrics[f"memsidecar_projection_{name}"].read()
+        assert labels == ("graph",)
+        return float(value)  # type: ignore[arg-type]
+
+    assert (shown("lag_events"), shown("lag_seconds"), shown("failures_total")) == (0, 0, 0)
+    parts.graph.gate.clear()
+    await parts.commit(ANN, "a", "b")
+    await until(lambda: _is(shown("lag_seconds") > 0.02))
+    assert shown("lag_events") == 2
+    parts.graph.gate.set()
+    await parts.projector.wait_until_caught_up()
+    await until(lambda: _is(shown("lag_seconds") == 0))
+    assert shown("lag_events") == 0
+
+
+async def _is(condition: bool) -> bool:
+    return condition

@@ -52,6 +52,10 @@ async def test_the_least_recently_used_leave_when_bytes_run_out(tmp_path: Path, 
     assert stack.residency.peek(names[1].partition) is None
     assert stack.residency.nbytes <= 300_000
     assert stack.residency.count < 8
+    counts = stack.residency.counts
+    assert (counts.misses, counts.evictions, sum(counts.loads.counts)) == (8, 8 - stack.residency.count, 8)
+    assert counts.hits >= 8
+    assert len(stack.residency.loaded) == stack.residency.count
     for scope in names:
         assert await stack.texts(scope) == [f"likes {scope.user}"]
     await stack.close()

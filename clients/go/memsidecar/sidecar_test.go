@@ -26,7 +26,7 @@ type sidecar struct {
 }
 
 // fast starts a second sooner than with a model, and finds by words.
-var fast = map[string]string{"embedding.provider": "use", "health.port": "0"}
+var fast = map[string]string{"embedding.provider": "use", "health.port": "0", "metrics.port": "0"}
 
 func newSidecar(folder string, settings map[string]string) *sidecar {
 	return &sidecar{

@@ -146,7 +146,12 @@ def said(memory: Memory) -> str:
 def sidecar() -> Iterator[str]:
     """One of its own, on a socket in a temporary directory; its target."""
     with tempfile.TemporaryDirectory(prefix="memsidecar-") as folder:
-        options = {"data-dir": f"{folder}/data", "listen.socket": f"{folder}/s", "health.port": "0"}
+        options = {
+            "data-dir": f"{folder}/data",
+            "listen.socket": f"{folder}/s",
+            "health.port": "0",
+            "metrics.port": "0",
+        }
         options |= {"listen.tcp_port": "0", "log.level": "warning"}
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
         process = subprocess.Popen([sys.executable, "-m", "memsidecar", "serve", *flags])

@@ -78,6 +78,10 @@ class Chat:
     def model(self) -> str:
         return f"openai/{self._settings.model}"
 
+    @property
+    def left_alone(self) -> bool:
+        return self._breaker.is_open
+
     async def ask(self, messages: Sequence[Message]) -> Reply:
         """Raises ModelUnavailable, or RefusedError when the server takes requests, but not this one."""
         dialect, tries, answered = self._dialect, 0, False
@@ -136,13 +140,8 @@ class Chat:
             finish = choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as cause:
             raise BadResponseError("answers with something that is not a chat completion") from cause
-        self._count(completion.get("usage"))
+        self._usage.add(completion.get("usage"))
         return Reply(content, finish == "length", refused or finish == "content_filter")
-
-    def _count(self, usage: Any) -> None:
-        if isinstance(usage, dict):
-            self._usage.prompt_tokens += _tokens(usage.get("prompt_tokens"))
-            self._usage.completion_tokens += _tokens(usage.get("completion_tokens"))
 
     def _unavailable(self, problem: str, retry_after: float) -> ModelUnavailable:
         return ModelUnavailable(self.model, problem, retry_after)
@@ -162,7 +161,3 @@ def _text_of(content: Any) -> str:
         texts = [part.get("text") for part in content if isinstance(part, dict)]
         return "".join(text for text in texts if isinstance(text, str))
     return json.dumps(content) if isinstance(content, dict) else ""
-
-
-def _tokens(count: Any) -> int:
-    return count if type(count) is int and 0 <= count < 1 << 31 else 0

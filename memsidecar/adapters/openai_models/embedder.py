@@ -15,6 +15,7 @@ from memsidecar.adapters.openai_models.breaker import CircuitBreaker, CircuitOpe
 from memsidecar.adapters.openai_models.response import BadResponseError, rows_of
 from memsidecar.adapters.openai_models.retry import RETRIED, problem_of, wait_before
 from memsidecar.adapters.openai_models.settings import KNOWN_DIMENSIONS, OpenAISettings
+from memsidecar.adapters.openai_models.usage import Usage
 from memsidecar.domain.embeddable import embeddable
 from memsidecar.domain.errors import ModelUnavailable
 from memsidecar.domain.events import Matrix
@@ -62,6 +63,12 @@ class OpenAIEmbedder:
         self._optional: dict[str, Any] = {"dimensions": settings.dimensions} if settings.dimensions else {}
         self._dimensions = settings.dimensions or KNOWN_DIMENSIONS.get(settings.model)
         self._closed = False
+        self.usage = Usage()
+
+    @property
+    def left_alone(self) -> bool:
+        """Whether the server keeps failing and is asked nothing for a while."""
+        return self._breaker.is_open
 
     @property
     def model(self) -> str:
@@ -132,6 +139,7 @@ class OpenAIEmbedder:
             tries += 1
             try:
                 with self._breaker.attempt(RETRIED):
+                    self.usage.calls += 1
                     # Raw, as the package would build an object for each number.
                     answer = await self._client.embeddings.with_raw_response.create(
                         input=texts,
@@ -139,7 +147,7 @@ class OpenAIEmbedder:
                         encoding_format=self._settings.encoding,
                         **self._optional,
                     )
-                rows = rows_of(answer.content, len(texts), self._dimensions)
+                rows = rows_of(answer.content, len(texts), self._dimensions, self.usage)
                 self._dimensions = rows.shape[1]
                 return rows
             except CircuitOpenError as cause:
@@ -151,6 +159,7 @@ class OpenAIEmbedder:
                 if tries >= self._settings.attempts or wait > self._settings.max_wait:
                     raise self._unavailable(problem_of(cause), max(wait, 1.0)) from cause
                 _log.info("%s: try %d failed (%s)", self.model, tries, problem_of(cause))
+                self.usage.retries += 1
             await self._sleep(wait)
 
     def _unavailable(self, problem: str, retry_after: float) -> ModelUnavailable:

@@ -60,6 +60,11 @@ class OpenAIExtractor:
         return self._chat.model
 
     @property
+    def left_alone(self) -> bool:
+        """Whether the server keeps failing and is asked nothing for a while."""
+        return self._chat.left_alone
+
+    @property
     def usage(self) -> Usage:
         """What it has cost so far: a copy."""
         return replace(self._usage)

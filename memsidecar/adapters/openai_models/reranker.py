@@ -14,6 +14,7 @@ from memsidecar.adapters.openai_models.breaker import CircuitBreaker, CircuitOpe
 from memsidecar.adapters.openai_models.ranking_requests import CHAT, RERANK
 from memsidecar.adapters.openai_models.response import BadResponseError
 from memsidecar.adapters.openai_models.retry import problem_of
+from memsidecar.adapters.openai_models.usage import Usage
 from memsidecar.domain.embeddable import embeddable
 from memsidecar.domain.errors import ModelUnavailable
 
@@ -61,6 +62,12 @@ class OpenAIReranker:
         )
         self._breaker = breaker or CircuitBreaker(settings.breaker_failures, settings.breaker_cooldown)
         self._closed = False
+        self.usage = Usage()
+
+    @property
+    def left_alone(self) -> bool:
+        """Whether the server keeps failing and is asked nothing for a while."""
+        return self._breaker.is_open
 
     @property
     def model(self) -> str:
@@ -74,9 +81,10 @@ class OpenAIReranker:
         try:
             with self._breaker.attempt(_FAILURES):
                 # The client's own limit is for one read, and a server may trickle.
+                self.usage.calls += 1
                 async with asyncio.timeout(self._settings.timeout):
                     answer = await self._client.post(self._request.path, body=body, cast_to=bytes)
-                return self._request.scores(answer, len(texts))
+                return self._request.scores(answer, len(texts), self.usage)
         except CircuitOpenError as cause:
             raise ModelUnavailable(self.model, "keeps failing and is left alone", cause.retry_after) from cause
         except BadResponseError as cause:

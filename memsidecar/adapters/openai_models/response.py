@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from memsidecar.adapters.openai_models.usage import Usage
 from memsidecar.domain.events import Matrix
 
 
@@ -15,14 +16,17 @@ class BadResponseError(Exception):
     """The answer is not usable. The text says what is wrong with it and holds nothing of the answer itself."""
 
 
-def rows_of(body: bytes, texts: int, dimensions: int | None) -> Matrix:
-    """float32 (texts, dimensions), rows of length 1, placed by the `index` of each; None accepts any one size."""
+def rows_of(body: bytes, texts: int, dimensions: int | None, usage: Usage) -> Matrix:
+    """float32 (texts, dimensions), rows of length 1, placed by the `index` of each; None accepts any one size. What the
+    answer has cost is added to `usage`."""
     try:
-        data = json.loads(body)["data"]
+        answer = json.loads(body)
+        data = answer["data"]
         indexes = [row["index"] for row in data]
         embeddings = [row["embedding"] for row in data]
     except (ValueError, LookupError, TypeError) as cause:
         raise BadResponseError("answers with something that is not a list of numbered embeddings") from cause
+    usage.add(answer.get("usage"))
     if len(data) != texts:
         raise BadResponseError(f"answers with {len(data)} rows for {texts} texts")
     if not all(type(index) is int for index in indexes) or sorted(indexes) != list(range(texts)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -24,3 +25,13 @@ class Usage:
     """Claims that were kept."""
     rejected: int = 0
     """What was thrown away, turns that could not be read among it."""
+
+    def add(self, told: Any) -> None:
+        """The tokens of one answer, as its `usage` tells them; nothing when it does not."""
+        if isinstance(told, dict):
+            self.prompt_tokens += _tokens(told.get("prompt_tokens", told.get("total_tokens")))
+            self.completion_tokens += _tokens(told.get("completion_tokens"))
+
+
+def _tokens(count: Any) -> int:
+    return count if type(count) is int and 0 <= count < 1 << 31 else 0

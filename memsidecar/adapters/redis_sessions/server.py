@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
@@ -17,6 +18,7 @@ from redis.backoff import NoBackoff
 
 from memsidecar.adapters.redis_sessions.settings import RedisSettings
 from memsidecar.domain.errors import InvalidField, StoreFull, StoreUnavailable
+from memsidecar.domain.measures import Calls
 
 Argument = str | bytes | int
 
@@ -50,6 +52,7 @@ class Server:
         self._places = asyncio.Semaphore(settings.max_connections)
         self._timeout_s = self._patience_s = settings.timeout_s
         self._scripts = _load_scripts()
+        self.calls = Calls("ok", "unavailable", "full", "cancelled")
 
     @classmethod
     def connect(cls, settings: RedisSettings) -> Server:
@@ -84,6 +87,21 @@ class Server:
             await self._client.aclose()
 
     async def _call(self, action: Any, repeatable: bool) -> Any:
+        began, outcome = time.perf_counter(), "unavailable"
+        try:
+            answer = await self._answered(action, repeatable)
+            outcome = "ok"
+        except StoreFull:
+            outcome = "full"
+            raise
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        finally:
+            self.calls.note(outcome, time.perf_counter() - began)
+        return answer
+
+    async def _answered(self, action: Any, repeatable: bool) -> Any:
         with self._translated():
             try:
                 async with asyncio.timeout(self._patience_s), self._places:

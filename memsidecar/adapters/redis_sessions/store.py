@@ -29,6 +29,7 @@ from memsidecar.domain.errors import (
     SequenceMismatch,
     SessionEnded,
 )
+from memsidecar.domain.measures import Calls
 from memsidecar.domain.scope import Partition, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session
 from memsidecar.ports.sessions import Appended, SessionChange, SessionKey
@@ -54,6 +55,11 @@ class RedisSessions:
     def connect(cls, settings: RedisSettings) -> RedisSessions:
         """A store that connects with its first call. Raises InvalidField when the URL is none for a Redis server."""
         return cls(Server.connect(settings), settings)
+
+    @property
+    def calls(self) -> Calls:
+        """How the calls to the server went."""
+        return self._server.calls
 
     async def create(self, session: Session, request_id: str, digest: bytes) -> Session:
         if session.ttl <= 0:

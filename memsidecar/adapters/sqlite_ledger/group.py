@@ -52,6 +52,10 @@ class Group:
         return bool(self._purges)
 
     @property
+    def events(self) -> int:
+        return len(self._events)
+
+    @property
     def requests(self) -> int:
         return len(self._requests)
 

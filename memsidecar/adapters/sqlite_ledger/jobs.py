@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memsidecar.adapters.sqlite_ledger.reading import partition_id
@@ -90,6 +90,11 @@ def due_items(connection: sqlite3.Connection, each: int, limit: int) -> Sequence
         DueItem(position, Partition(namespace, user), job, memory, _parts(parts), attempts)
         for position, namespace, user, job, memory, parts, attempts in connection.execute(_DUE, (each, limit))
     ]
+
+
+def count_items(connection: sqlite3.Connection) -> Mapping[ItemState, int]:
+    counted = dict(connection.execute("SELECT state, count(*) FROM job_item GROUP BY state").fetchall())
+    return {state: counted.get(int(state), 0) for state in ItemState}
 
 
 def find_job(connection: sqlite3.Connection, partition: Partition, job_id: str) -> StoredJob | None:

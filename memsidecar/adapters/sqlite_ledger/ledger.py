@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from memsidecar.adapters.sqlite_ledger import deletions, jobs, lookups, reading, verification
+from memsidecar.adapters.sqlite_ledger.counts import LedgerCounts
 from memsidecar.adapters.sqlite_ledger.failures import closed
 from memsidecar.adapters.sqlite_ledger.readers import Readers
 from memsidecar.adapters.sqlite_ledger.schema import FILE_NAME
 from memsidecar.adapters.sqlite_ledger.writer import Writer
 from memsidecar.domain.events import Entry
-from memsidecar.domain.job import DueItem, StoredJob
+from memsidecar.domain.job import DueItem, ItemState, StoredJob
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Append, Damage, DuePurge, EventCodec, Head, Request, StoredVectors
 
@@ -43,6 +44,15 @@ class SqliteLedger:
         writer = Writer(path, codec)
         await writer.start()
         return cls(codec, writer, Readers(path))
+
+    @property
+    def counts(self) -> LedgerCounts:
+        return self._writer.counts
+
+    @property
+    def waiting(self) -> int:
+        """Batches that wait for the writer. May be asked in any thread."""
+        return self._writer.waiting
 
     async def append(self, batch: Append) -> Sequence[Entry]:
         self._check_open()
@@ -77,6 +87,9 @@ class SqliteLedger:
 
     async def due_items(self, each: int, limit: int) -> Sequence[DueItem]:
         return await self._read(lambda db: jobs.due_items(db, each, limit))
+
+    async def count_items(self) -> Mapping[ItemState, int]:
+        return await self._read(jobs.count_items)
 
     async def find_job(self, partition: Partition, job_id: str) -> StoredJob | None:
         return await self._read(lambda db: jobs.find_job(db, partition, job_id))

@@ -7,11 +7,13 @@ import logging
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
 
+from memsidecar.adapters.sqlite_ledger.counts import LedgerCounts
 from memsidecar.adapters.sqlite_ledger.deletions import ensure_table
 from memsidecar.adapters.sqlite_ledger.delivery import Outcome, deliver
 from memsidecar.adapters.sqlite_ledger.failures import is_about_the_store, not_opened, translated
@@ -48,6 +50,12 @@ class Writer:
         self._heads: Heads
         self._pruning = RequestPruning()
         self._wal: WriteAheadLog
+        self.counts = LedgerCounts()
+
+    @property
+    def waiting(self) -> int:
+        """Batches that have not been begun with."""
+        return self._queue.qsize()
 
     async def start(self) -> None:
         """Returns when the file is open. Raises NewerFormat, StoreFull, StoreUnavailable."""
@@ -76,6 +84,7 @@ class Writer:
             with closing(open_for_writing(self._path)) as self._connection:
                 ensure_table(self._connection, self._codec)
                 self._heads = Heads(self._connection)
+                self.counts.position = self._heads.position
                 self._wal = WriteAheadLog(self._connection)
                 self._wal.erase()  # After a crash the log may still hold what was purged just before.
                 deliver(self._loop, [(self._opened, None)])
@@ -118,6 +127,7 @@ class Writer:
     def _commit(self, waiting: Sequence[_Waiting]) -> list[Outcome]:
         """What each batch of a group came to: its entries, or its error. Never raises."""
         outcomes: list[Outcome] = []
+        began = time.perf_counter()
         try:
             group = Group(self._connection, self._codec, self._heads)
             self._connection.execute("BEGIN IMMEDIATE")
@@ -125,9 +135,10 @@ class Writer:
                 outcomes.append((future, self._added(group, batch)))
             group.write()
             self._pruning.step(self._connection, group.requests, waiting[-1][0].recorded_at)
-            self._connection.execute("COMMIT")
+            self._commit_now(began, group.events)
         except Exception as error:
             self._roll_back()
+            self.counts.failures += 1
             if len(waiting) > 1 and not is_about_the_store(error):
                 # One batch holds something that SQLite refuses; its neighbours need not fail with it.
                 return [outcome for alone in waiting for outcome in self._commit([alone])]
@@ -136,6 +147,17 @@ class Writer:
             # Before the answer, so that an acknowledged purge has left the log file too.
             self._wal.erase()
         return outcomes
+
+    def _commit_now(self, began: float, events: int) -> None:
+        """The last step of a transaction that has begun then."""
+        ready = time.perf_counter()
+        self._connection.execute("COMMIT")
+        done = time.perf_counter()
+        counts = self.counts
+        counts.syncs.observe(done - ready)
+        counts.commits.observe(done - began)
+        counts.events += events
+        counts.position = self._heads.position
 
     def _added(self, group: Group, batch: Append) -> Sequence[Entry] | Exception:
         """The batch's entries, or the error that is its own. Raises sqlite3.Error, which is the whole group's."""

@@ -44,6 +44,7 @@ class ValkeyServer:
         self._watch: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
         self.set_aside = self.problem = ""
+        self.restarts = 0
 
     @classmethod
     async def start(cls, directory: Path, maxmemory_bytes: int) -> ValkeyServer:
@@ -186,6 +187,7 @@ class ValkeyServer:
                 began = time.monotonic()
                 await self._until_exit()
                 _log.error("the session server ended with status %s; starting it again", self._status())
+                self.restarts += 1
                 self.problem = "has ended and is started again"
                 failures = 0 if time.monotonic() - began > _WELL_AFTER_S else failures
             await asyncio.sleep(_BACKOFF_S[min(failures, len(_BACKOFF_S) - 1)])

@@ -49,6 +49,7 @@ def unix_socket(config: Config) -> Outcome:
 
 def ports(config: Config) -> Outcome:
     wanted = [("health.port", config.health.host, config.health.port)]
+    wanted.append(("metrics.port", config.metrics.host, config.metrics.port))
     wanted.append(("listen.tcp_port", config.listen.tcp_host, config.listen.tcp_port))
     taken = [(key, host, port, why) for key, host, port in wanted if port and (why := _cannot_bind(host, port))]
     if not taken:

@@ -27,6 +27,10 @@ dependency's own context:
   ports:
     - name: memsidecar-hc
       containerPort: 50552
+    {{- if .Values.metrics.enabled }}
+    - name: memsidecar-prom
+      containerPort: {{ .Values.metrics.port }}
+    {{- end }}
   # Readiness asks memsidecar's own stores only: a slow model provider must not make the pod unready.
   startupProbe:
     grpc: {port: 50552, service: startup}
@@ -127,6 +131,11 @@ memsidecar.dev/sidecar: "true"
 {{- end }}
 {{- with .Values.redis.passwordKey }}
 {{- $_ := set $settings "MEMSIDECAR_REDIS_PASSWORD_FILE" (printf "/etc/memsidecar/secrets/%s" .) }}
+{{- end }}
+{{- if not .Values.metrics.enabled }}
+{{- $_ := set $settings "MEMSIDECAR_METRICS_PORT" 0 }}
+{{- else if ne (int .Values.metrics.port) 9551 }}
+{{- $_ := set $settings "MEMSIDECAR_METRICS_PORT" .Values.metrics.port }}
 {{- end }}
 {{- range $name, $value := $settings }}
 {{ $name }}: {{ toString $value | quote }}
