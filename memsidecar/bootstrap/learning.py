@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from memsidecar.bootstrap.extraction import open_extractor
+from memsidecar.bootstrap.tracing import traced_extractor
 from memsidecar.config import Config
 from memsidecar.domain.attributes import ATTRIBUTES
 from memsidecar.domain.claims_read import claims_read
@@ -13,6 +14,7 @@ from memsidecar.domain.extraction.asking import worth_asking
 from memsidecar.domain.gate import Gate
 from memsidecar.ports.jobs import JobStore
 from memsidecar.ports.runtime import Clock
+from memsidecar.ports.tracing import Tracer
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.extraction import Extract
 from memsidecar.services.job_worker import JobWorker
@@ -40,11 +42,14 @@ def open_jobs(
     clock: Clock,
     rules: RuleChoice,
     stack: AsyncExitStack,
+    tracer: Tracer | None = None,
 ) -> Jobs:
     """The jobs, and their worker when a model is configured; it begins with what an earlier process has left."""
     jobs = Jobs(store, residency, clock)
     extractor = open_extractor(config, tuple(ATTRIBUTES), stack)
     if extractor is not None:
+        if tracer is not None:
+            extractor = traced_extractor(extractor, tracer)
         extract = Extract(residency, preparing, backlog, learning, extractor, rules)
         worker = JobWorker(store, residency, extract, jobs.changed)
         jobs.worked_by(worker)

@@ -15,6 +15,7 @@ from memsidecar import __version__
 from memsidecar.adapters.data_directory import DataDirectory
 from memsidecar.bootstrap.services import make_services
 from memsidecar.bootstrap.stores import open_sessions, open_stores
+from memsidecar.bootstrap.tracing import open_tracer
 from memsidecar.config import Config
 from memsidecar.domain.finding import Finding
 from memsidecar.server.app import Server, ServerSettings
@@ -44,10 +45,12 @@ async def run(config: Config) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
-        stores = await open_stores(config, stack)
-        sessions, tokenizer = await open_sessions(config, stack)
-        services = await make_services(config, stores, sessions, tokenizer, stack)
-        server = Server(_server_settings(config), services)
+        # First, and so closed last: what the stores do at the end is seen, too.
+        tracer = open_tracer(config, stack)
+        stores = await open_stores(config, stack, tracer)
+        sessions, tokenizer = await open_sessions(config, stack, tracer)
+        services = await make_services(config, stores, sessions, tokenizer, stack, tracer)
+        server = Server(_server_settings(config), services, tracer)
         await server.start()
         _calm_collector()
         try:

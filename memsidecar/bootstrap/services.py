@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 
 from memsidecar import __version__
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds, give_back
 from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.bootstrap.learning import open_jobs, open_learning
 from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
+from memsidecar.bootstrap.tracing import traced_reranker
 from memsidecar.config import Config
 from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.events import Entry
 from memsidecar.domain.profile_choice import read_choice
-from memsidecar.ports.models import Tokenizer
+from memsidecar.ports.models import Reranker, Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionStore
+from memsidecar.ports.tracing import Tracer
 from memsidecar.server.app import Services
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.changes import Changes
@@ -47,6 +50,7 @@ from memsidecar.services.resident import Resident
 from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.traced_recall import TracedRecall
 from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
@@ -64,7 +68,12 @@ UNKNOWN_SPREAD = 0.11
 
 
 async def make_services(
-    config: Config, stores: Stores, store: SessionStore, tokenizer: Tokenizer, stack: AsyncExitStack
+    config: Config,
+    stores: Stores,
+    store: SessionStore,
+    tokenizer: Tokenizer,
+    stack: AsyncExitStack,
+    tracer: Tracer | None = None,
 ) -> Services:
     clock = SystemClock()
     ids = TimeOrderedIds(clock)
@@ -85,14 +94,14 @@ async def make_services(
     usages.start()
     stack.push_async_callback(usages.close)
     residency = Residency(
-        hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages, give_back
+        hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages, give_back, tracer
     )
     stack.push_async_callback(residency.close)
     backlog = EmbeddingBacklog(residency, stores.space)
     backlog.start()
     stack.push_async_callback(backlog.close)
     preparing = Preparing(stores.space)
-    reranking = _open_reranking(config, clock, stack)
+    reranking = _open_reranking(config, clock, stack, tracer)
     chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
@@ -107,7 +116,8 @@ async def make_services(
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
-    recall = Recall(
+    make_recall = Recall if tracer is None else partial(TracedRecall, tracer)
+    recall = make_recall(
         residency,
         past,
         stores.space,
@@ -122,7 +132,7 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
-    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack)
+    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack, tracer)
     remember = Remember(residency, preparing, backlog, learning, jobs.unfinished, rules)
     give_feedback = GiveFeedback(residency)
     parts = Parts(
@@ -135,6 +145,7 @@ async def make_services(
         tokenizer,
         clock,
         Evaluations(config.generation.evaluations),
+        tracer,
     )
     return Services(
         now=clock.now,
@@ -168,13 +179,13 @@ async def make_services(
     )
 
 
-def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack) -> Reranking | None:
+def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack, tracer: Tracer | None) -> Reranking | None:
     settings = config.reranker
     if settings.provider == "none":
         return None
     from memsidecar.adapters.openai_models import OpenAIReranker, RerankerSettings
 
-    reranker = OpenAIReranker(
+    reranker: Reranker = OpenAIReranker(
         RerankerSettings(
             model=settings.model,
             ask="chat" if settings.provider == "openai" else "rerank",
@@ -184,4 +195,6 @@ def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack) -> Rera
         )
     )
     stack.push_async_callback(reranker.close)
+    if tracer is not None:
+        reranker = traced_reranker(reranker, tracer)
     return Reranking(reranker, clock, settings.top_n)

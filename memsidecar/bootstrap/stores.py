@@ -23,11 +23,13 @@ from memsidecar.adapters.sqlite_accesses import FILE_NAME as ACCESSES_FILE
 from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.valkey_server import ValkeyServer
+from memsidecar.bootstrap.tracing import traced_embedder, traced_graph, traced_sessions
 from memsidecar.config import Config
 from memsidecar.domain.errors import InvalidField, ModelUnavailable, StoreUnavailable
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.sessions import SessionStore
+from memsidecar.ports.tracing import Tracer
 from memsidecar.services.preparing import Space
 from memsidecar.services.projector import GraphProjector
 
@@ -56,7 +58,7 @@ class Stores:
     space: Space
 
 
-async def open_stores(config: Config, stack: AsyncExitStack) -> Stores:
+async def open_stores(config: Config, stack: AsyncExitStack, tracer: Tracer | None = None) -> Stores:
     codec = ProtobufEventCodec()
     ledger = await SqliteLedger.open(config.data_dir, codec)
     stack.push_async_callback(ledger.close)
@@ -64,12 +66,15 @@ async def open_stores(config: Config, stack: AsyncExitStack) -> Stores:
     stack.push_async_callback(graph.close)
     if graph.rebuilt:
         _log.warning("the graph was set aside and is rebuilt from the ledger", extra={"reason": graph.rebuilt})
-    projector = GraphProjector(graph, ledger)
+    projector = GraphProjector(graph if tracer is None else traced_graph(graph, tracer), ledger)
     await projector.start()
     stack.push_async_callback(projector.close)
     indexes = HnswVectorIndexes(HnswSettings(crossover=config.vectors.crossover))
     stack.push_async_callback(indexes.close)
     embedder, model, dimensions = await _open_embedder(config, ledger, stack)
+    if embedder is not None and tracer is not None:
+        # Behind the cache: a span for each call that is made, not for each that is answered.
+        embedder = traced_embedder(embedder, tracer, config)
     cache = None
     if embedder is not None and config.embedding.cache_mb:
         embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
@@ -169,7 +174,9 @@ async def _open_embedder(
     return None, settings.model or settings.provider, settings.dimensions or 1
 
 
-async def open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionStore, Tokenizer]:
+async def open_sessions(
+    config: Config, stack: AsyncExitStack, tracer: Tracer | None = None
+) -> tuple[SessionStore, Tokenizer]:
     tokenizer = QuicktokTokenizer(config.tokenizer)
     # Reading its vocabulary takes as long as the session server's start: both at once.
     loading = asyncio.create_task(asyncio.to_thread(tokenizer.load, config.tokenizer), name="tokenizer")
@@ -185,4 +192,4 @@ async def open_sessions(config: Config, stack: AsyncExitStack) -> tuple[SessionS
     store = RedisSessions.connect(RedisSettings(url, config.redis.cluster, config.redis.ca_file, explain))
     stack.push_async_callback(store.close)
     await loading
-    return store, tokenizer
+    return (store if tracer is None else traced_sessions(store, tracer)), tokenizer

@@ -19,6 +19,7 @@ from memsidecar.domain.view import Overlay
 from memsidecar.ports.ledger import Append, Head, Ledger, RequestKnown, StaleRevision
 from memsidecar.ports.ledger import Request as KnownRequest
 from memsidecar.ports.runtime import Clock, Ids
+from memsidecar.ports.tracing import Span, Tracer
 from memsidecar.services.long_texts import is_long
 from memsidecar.services.recorded import Answer, Recorded, Result, encode
 from memsidecar.services.resident import Resident, Terms
@@ -71,6 +72,7 @@ class _Waiting:
     events: list[Event] = field(default_factory=list)
     jobs: list[JobChange] = field(default_factory=list)
     revision: int = 0
+    span: Span | None = None
 
 
 _Refused = tuple[_Waiting, SidecarError]
@@ -91,8 +93,10 @@ class PartitionWriter:
         ids: Ids,
         committed: Committed,
         lost: Callable[[Resident], None],
+        tracer: Tracer | None = None,
     ) -> None:
         self._resident, self._ledger, self._clock, self._ids = resident, ledger, clock, ids
+        self._tracer = tracer
         self._committed, self._lost = committed, lost
         self._inbox: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
@@ -132,6 +136,8 @@ class PartitionWriter:
         if self._retired:
             raise Retired
         waiting = _Waiting(command, request, terms or {}, asyncio.get_running_loop().create_future())
+        if self._tracer is not None:
+            waiting.span = self._tracer.current()
         self._inbox.append(waiting)
         if self._task is None:
             self._task = asyncio.create_task(self._drain(), name="partition-writer")
@@ -232,7 +238,12 @@ class PartitionWriter:
             head, now = self._resident.head.revision, self._clock.now()
             batch = Append(self._resident.partition, head, events, now, requests, jobs)
             try:
-                entries = await self._ledger.append(batch)
+                if self._tracer is None:
+                    entries = await self._ledger.append(batch)
+                else:
+                    spans = [waiting.span for waiting in decided if waiting.span is not None]
+                    with self._tracer.shared("ledger.append", spans, {"memsidecar.events": len(events)}):
+                        entries = await self._ledger.append(batch)
             except RequestKnown as error:
                 return await self._answer_known(decided, {r.request_id: r for r in error.known})
             except StaleRevision:
