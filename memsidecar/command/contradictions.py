@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from memsidecar.config import Config, Tracing
+from memsidecar.config import Config
+from memsidecar.config.tracing import Tracing
 from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.key_values import read_key_values

@@ -8,7 +8,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from memsidecar.bootstrap.tracing import open_tracer, traced_extractor
-from memsidecar.config import Config, Tracing
+from memsidecar.config import Config
+from memsidecar.config.tracing import Tracing
 from memsidecar.domain.errors import InvalidField, ModelUnavailable
 from memsidecar.ports.extraction import Turn
 from tests.doubles.scripted_extractor import ScriptedExtractor

@@ -10,34 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 from urllib.parse import quote, urlsplit, urlunsplit
 
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """Marks a number that must lie between `low` and `high`, both included. `unit` is for the help only."""
-
-    low: float
-    high: float
-    unit: str = ""
-
-
-SECRET: Final = "secret"
-"""Marks a text that is never printed or logged, and that no flag sets: any user can read another's command line."""
-
-URL: Final = "url"
-"""Marks a URL that may hold a password, which is masked when it is printed."""
-
-OCTAL: Final = "octal"
-"""Marks a number that is written in octal, as chmod takes it."""
-
-Port = Annotated[int, Within(0, 65_535)]
-Mebibytes = Annotated[int, Within(1, 1_048_576, "MiB")]
-Seconds = Annotated[float, Within(0, 3_600, "s")]
-Secret = Annotated[str, SECRET]
-Url = Annotated[str, URL]
-Mode = Annotated[int, OCTAL, Within(0o600, 0o777)]
+from memsidecar.config.kinds import SECRET, Mebibytes, Mode, Port, Seconds, Secret, Url, Within
+from memsidecar.config.tracing import Tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,38 +260,6 @@ class Log:
     """Least severe lines to write. info is one line for each start, stop and problem, and none for a healthy call."""
     format: Literal["auto", "json", "text"] = "auto"
     """json for log collectors, text for people. auto: text on a terminal, else json."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tracing:
-    """OpenTelemetry traces. Needs pip install 'memsidecar[tracing]'; the image has it. OpenTelemetry's own variables
-    (OTEL_EXPORTER_OTLP_ENDPOINT and so on) count where nothing is set here."""
-
-    endpoint: Url = ""
-    """Address of a collector that takes OTLP over HTTP, such as http://localhost:4318; /v1/traces is added when it has
-    no path. Empty: off, because nobody may be there."""
-    sample_ratio: Annotated[float, Within(0, 1)] = 1.0
-    """Part of the traces that is kept, of those that no caller has decided on. All: one agent makes few calls. A busy
-    sidecar wants less: every kept call costs some 0.2 ms."""
-    follow_caller: bool = True
-    """Whether a call is kept if its caller's trace is, and only then: half a trace helps nobody. false: sample_ratio
-    decides of every call."""
-    service_name: str = "memsidecar"
-    """Name under which traces appear. Another one tells the sidecars of several agents apart."""
-    attributes: str = ""
-    """What else says who sends: "deployment.environment.name=prod,k8s.pod.name=agent-0"."""
-    headers: Secret = field(default="", repr=False)
-    """Headers of each request to the collector, such as a key: "authorization=Bearer%20...". Empty: none."""
-    headers_file: str = ""
-    """File that holds the headers, such as a mounted Secret."""
-    timeout: Annotated[float, Within(0.1, 60, "s")] = 10.0
-    """Seconds for sending one batch, tries included. No call waits for it."""
-
-    @property
-    def url(self) -> str:
-        """Where spans are posted to: the endpoint, with the usual path when it has none."""
-        parts = urlsplit(self.endpoint)
-        return urlunsplit(parts._replace(path="/v1/traces")) if parts.path in ("", "/") else self.endpoint
 
 
 @dataclass(frozen=True, slots=True)
