@@ -19,7 +19,7 @@ class Tracing:
     no path. Empty: off, because nobody may be there."""
     sample_ratio: Annotated[float, Within(0, 1)] = 1.0
     """Part of the traces that is kept, of those that no caller has decided on. All: one agent makes few calls. A busy
-    sidecar wants less: every kept call costs some 0.2 ms."""
+    sidecar wants less: a recall that is kept takes up to a fifth longer."""
     follow_caller: bool = True
     """Whether a call is kept if its caller's trace is, and only then: half a trace helps nobody. false: sample_ratio
     decides of every call."""
