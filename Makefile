@@ -47,7 +47,7 @@ $(SETUP): pyproject.toml clients/python/pyproject.toml constraints.txt | prerequ
 	@[ -x $(PY) ] || $(PYTHON) -m venv $(VENV)
 	@# hnswlib apart and past pip's cache, which may hold a build for this CPU only.
 	@$(PY) -c 'import hnswlib' 2>/dev/null || $(PY) -m pip install -q --no-cache-dir -c constraints.txt hnswlib
-	@$(PY) -m pip install -q -c constraints.txt -e '.[ladybug,dev]' -e clients/python
+	@$(PY) -m pip install -q -c constraints.txt -e '.[ladybug,tracing,dev]' -e clients/python
 	@deploy/tools/hnswlib-v3.sh $(VENV) $(PY) -m pip
 	@touch $@
 

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 
 from memsidecar.bootstrap.extraction import open_extractor
 from memsidecar.bootstrap.shown import Shown
+from memsidecar.bootstrap.tracing import traced_extractor
 from memsidecar.config import Config
 from memsidecar.domain.attributes import ATTRIBUTES
 from memsidecar.domain.claims_read import claims_read
@@ -14,6 +15,7 @@ from memsidecar.domain.extraction.asking import worth_asking
 from memsidecar.domain.gate import Gate
 from memsidecar.ports.jobs import JobStore
 from memsidecar.ports.runtime import Clock
+from memsidecar.ports.tracing import Tracer
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.extraction import Extract
 from memsidecar.services.job_counts import JobCounts
@@ -43,6 +45,7 @@ def open_jobs(
     rules: RuleChoice,
     stack: AsyncExitStack,
     shown: Shown,
+    tracer: Tracer | None = None,
 ) -> Jobs:
     """The jobs, and their worker when a model is configured; it begins with what an earlier process has left."""
     jobs = Jobs(store, residency, clock)
@@ -52,7 +55,10 @@ def open_jobs(
     shown.add(counts.metrics())
     extractor = open_extractor(config, tuple(ATTRIBUTES), stack)
     if extractor is not None:
-        extract = Extract(residency, preparing, backlog, learning, shown.models.extractor(extractor), rules)
+        extractor = shown.models.extractor(extractor)
+        if tracer is not None:
+            extractor = traced_extractor(extractor, tracer)
+        extract = Extract(residency, preparing, backlog, learning, extractor, rules)
         worker = JobWorker(store, residency, extract, jobs.changed)
         jobs.worked_by(worker)
         worker.start()

@@ -17,6 +17,7 @@ from memsidecar.bootstrap.metrics import open_metrics
 from memsidecar.bootstrap.services import make_services
 from memsidecar.bootstrap.shown import Shown
 from memsidecar.bootstrap.stores import open_sessions, open_stores
+from memsidecar.bootstrap.tracing import open_tracer
 from memsidecar.config import Config
 from memsidecar.domain.finding import Finding
 from memsidecar.server.app import Server, ServerSettings
@@ -46,11 +47,13 @@ async def run(config: Config) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
+        # First, and so closed last: what the stores do at the end is seen, too.
+        tracer = open_tracer(config, stack)
         shown = Shown()
-        stores = await open_stores(config, stack, shown)
-        sessions, tokenizer = await open_sessions(config, stack, shown)
-        services = await make_services(config, stores, sessions, tokenizer, stack, shown)
-        server = Server(_server_settings(config), services)
+        stores = await open_stores(config, stack, shown, tracer)
+        sessions, tokenizer = await open_sessions(config, stack, shown, tracer)
+        services = await make_services(config, stores, sessions, tokenizer, stack, shown, tracer)
+        server = Server(_server_settings(config), services, tracer)
         shown.add(server.metrics())
         # Closed after the drain: the last scrape sees it.
         open_metrics(config, shown, stores.space.model, stack)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 
 from memsidecar import __version__
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds, give_back
@@ -12,13 +13,15 @@ from memsidecar.adapters.time_expressions import GrammarTimeExpressions
 from memsidecar.bootstrap.learning import open_jobs, open_learning
 from memsidecar.bootstrap.shown import Shown, of_residency
 from memsidecar.bootstrap.stores import MEBIBYTE, Stores, open_accesses
+from memsidecar.bootstrap.tracing import traced_reranker
 from memsidecar.config import Config
 from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.events import Entry
 from memsidecar.domain.profile_choice import read_choice
-from memsidecar.ports.models import Tokenizer
+from memsidecar.ports.models import Reranker, Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionStore
+from memsidecar.ports.tracing import Tracer
 from memsidecar.server.app import Services
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.changes import Changes
@@ -48,6 +51,7 @@ from memsidecar.services.resident import Resident
 from memsidecar.services.session_end import EndSession
 from memsidecar.services.sessions import Sessions
 from memsidecar.services.slot_history import SlotHistory
+from memsidecar.services.traced_recall import TracedRecall
 from memsidecar.services.uniting import UniteEntities
 from memsidecar.services.usages import Usages
 from memsidecar.services.watch import Watch
@@ -65,7 +69,13 @@ UNKNOWN_SPREAD = 0.11
 
 
 async def make_services(
-    config: Config, stores: Stores, store: SessionStore, tokenizer: Tokenizer, stack: AsyncExitStack, shown: Shown
+    config: Config,
+    stores: Stores,
+    store: SessionStore,
+    tokenizer: Tokenizer,
+    stack: AsyncExitStack,
+    shown: Shown,
+    tracer: Tracer | None = None,
 ) -> Services:
     clock = SystemClock()
     ids = TimeOrderedIds(clock)
@@ -86,7 +96,7 @@ async def make_services(
     usages.start()
     stack.push_async_callback(usages.close)
     residency = Residency(
-        hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages, give_back
+        hydration, stores.ledger, stores.snapshots, clock, ids, max_bytes, committed, usages, give_back, tracer
     )
     stack.push_async_callback(residency.close)
     shown.add(of_residency(residency, max_bytes))
@@ -94,7 +104,7 @@ async def make_services(
     backlog.start()
     stack.push_async_callback(backlog.close)
     preparing = Preparing(stores.space)
-    reranking = _open_reranking(config, clock, stack, shown)
+    reranking = _open_reranking(config, clock, stack, shown, tracer)
     chosen = read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
     # An embedder has the spread that it has, whatever weights are chosen.
     spread = SPREAD.get(config.embedding.provider, UNKNOWN_SPREAD)
@@ -109,7 +119,8 @@ async def make_services(
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
-    recall = Recall(
+    make_recall = Recall if tracer is None else partial(TracedRecall, tracer)
+    recall = make_recall(
         residency,
         past,
         stores.space,
@@ -124,7 +135,7 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
-    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack, shown)
+    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack, shown, tracer)
     remember = Remember(residency, preparing, backlog, learning, jobs.unfinished, rules)
     give_feedback = GiveFeedback(residency)
     parts = Parts(
@@ -137,6 +148,7 @@ async def make_services(
         tokenizer,
         clock,
         Evaluations(config.generation.evaluations),
+        tracer=tracer,
     )
     recall_during = RecallDuring(parts, ids, config.generation.max_streams_per_namespace)
     watch = Watch(residency, stores.ledger, changes, config.limits.heartbeat)
@@ -174,13 +186,15 @@ async def make_services(
     )
 
 
-def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack, shown: Shown) -> Reranking | None:
+def _open_reranking(
+    config: Config, clock: Clock, stack: AsyncExitStack, shown: Shown, tracer: Tracer | None
+) -> Reranking | None:
     settings = config.reranker
     if settings.provider == "none":
         return None
     from memsidecar.adapters.openai_models import OpenAIReranker, RerankerSettings
 
-    reranker = OpenAIReranker(
+    reranker: Reranker = OpenAIReranker(
         RerankerSettings(
             model=settings.model,
             ask="chat" if settings.provider == "openai" else "rerank",
@@ -190,4 +204,5 @@ def _open_reranking(config: Config, clock: Clock, stack: AsyncExitStack, shown: 
         )
     )
     stack.push_async_callback(reranker.close)
-    return Reranking(shown.models.reranker(reranker), clock, settings.top_n)
+    counted = shown.models.reranker(reranker)
+    return Reranking(counted if tracer is None else traced_reranker(counted, tracer), clock, settings.top_n)

@@ -24,11 +24,13 @@ from memsidecar.adapters.sqlite_accesses import SqliteAccesses
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.bootstrap.shown import Shown, of_embedding_cache, of_ledger, of_sessions
+from memsidecar.bootstrap.tracing import traced_embedder, traced_graph, traced_sessions
 from memsidecar.config import Config
 from memsidecar.domain.errors import InvalidField, ModelUnavailable, StoreUnavailable
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.sessions import SessionStore
+from memsidecar.ports.tracing import Tracer
 from memsidecar.services.preparing import Space
 from memsidecar.services.projector import GraphProjector
 
@@ -57,7 +59,7 @@ class Stores:
     space: Space
 
 
-async def open_stores(config: Config, stack: AsyncExitStack, shown: Shown) -> Stores:
+async def open_stores(config: Config, stack: AsyncExitStack, shown: Shown, tracer: Tracer | None = None) -> Stores:
     codec = ProtobufEventCodec()
     ledger = await SqliteLedger.open(config.data_dir, codec)
     stack.push_async_callback(ledger.close)
@@ -66,7 +68,7 @@ async def open_stores(config: Config, stack: AsyncExitStack, shown: Shown) -> St
     stack.push_async_callback(graph.close)
     if graph.rebuilt:
         _log.warning("the graph was set aside and is rebuilt from the ledger", extra={"reason": graph.rebuilt})
-    projector = GraphProjector(graph, ledger)
+    projector = GraphProjector(graph if tracer is None else traced_graph(graph, tracer), ledger)
     await projector.start()
     stack.push_async_callback(projector.close)
     shown.add(projector.metrics())
@@ -75,7 +77,10 @@ async def open_stores(config: Config, stack: AsyncExitStack, shown: Shown) -> St
     embedder, model, dimensions = await _open_embedder(config, ledger, stack)
     cache = None
     if embedder is not None:
+        # Both behind the cache: what is counted and traced is a call that is made, not one that is answered.
         embedder = shown.models.embedder(embedder)
+        if tracer is not None:
+            embedder = traced_embedder(embedder, tracer, config)
         if config.embedding.cache_mb:
             embedder = cache = CachedEmbedder(embedder, config.embedding.cache_mb * MEBIBYTE)
     shown.add(of_embedding_cache(cache))
@@ -175,7 +180,9 @@ async def _open_embedder(
     return None, settings.model or settings.provider, settings.dimensions or 1
 
 
-async def open_sessions(config: Config, stack: AsyncExitStack, shown: Shown) -> tuple[SessionStore, Tokenizer]:
+async def open_sessions(
+    config: Config, stack: AsyncExitStack, shown: Shown, tracer: Tracer | None = None
+) -> tuple[SessionStore, Tokenizer]:
     tokenizer = QuicktokTokenizer(config.tokenizer)
     # Reading its vocabulary takes as long as the session server's start: both at once.
     loading = asyncio.create_task(asyncio.to_thread(tokenizer.load, config.tokenizer), name="tokenizer")
@@ -193,4 +200,4 @@ async def open_sessions(config: Config, stack: AsyncExitStack, shown: Shown) -> 
     stack.push_async_callback(store.close)
     shown.add(of_sessions(store.calls, server))
     await loading
-    return store, tokenizer
+    return (store if tracer is None else traced_sessions(store, tracer)), tokenizer

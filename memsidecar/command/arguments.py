@@ -7,7 +7,9 @@ import ast
 import difflib
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cache
 
 from memsidecar import config as config_module
@@ -115,9 +117,15 @@ def flags_given(arguments: argparse.Namespace) -> dict[str, str]:
 
 @cache
 def documentation() -> Mapping[str, str]:
-    """What stands under each field in config.py, by key; of each section, by its name."""
+    """What stands under each field in memsidecar/config, by key; of each section, by its name."""
+    modules = {
+        each.__module__ for each in vars(config_module).values() if isinstance(each, type) and is_dataclass(each)
+    }
     classes = {
-        node.name: node for node in ast.parse(inspect.getsource(config_module)).body if isinstance(node, ast.ClassDef)
+        node.name: node
+        for module in modules
+        for node in ast.parse(inspect.getsource(sys.modules[module])).body
+        if isinstance(node, ast.ClassDef)
     }
     texts: dict[str, str] = {}
 

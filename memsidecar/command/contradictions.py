@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urlsplit
 
 from memsidecar.config import Config
+from memsidecar.config.tracing import Tracing
 from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.key_values import read_key_values
 from memsidecar.domain.profile_choice import read_choice
 
 # A Unix socket's address holds 108 bytes, the closing NUL among them.
@@ -42,6 +45,7 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "extraction.model", "extraction.mode is llm, which needs a model"
     if not config.namespace:
         yield "namespace", "must not be empty"
+    yield from _of_tracing(config.tracing)
     try:
         read_choice(config.ranking.profiles, config.ranking.profile, config.ranking.namespaces)
     except InvalidField as error:
@@ -50,3 +54,22 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         read_rules(config.conflicts.policy, config.conflicts.policies, config.conflicts.single, config.conflicts.multi)
     except InvalidField as error:
         yield error.violations[0]
+
+
+def _of_tracing(tracing: Tracing) -> Iterator[tuple[str, str]]:
+    if not tracing.endpoint:
+        return
+    try:
+        parts = urlsplit(tracing.endpoint)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        yield "tracing.endpoint", "is not an http(s) address; write it as http://host:4318"
+    if not tracing.service_name:
+        yield "tracing.service_name", "must not be empty"
+    for key, text in (("tracing.attributes", tracing.attributes), ("tracing.headers", tracing.headers)):
+        try:
+            read_key_values(text, key)
+        except InvalidField as error:
+            yield error.violations[0]

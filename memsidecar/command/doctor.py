@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from memsidecar.command import exit_codes
-from memsidecar.command.checks import endpoints, libraries, machine, model_servers, storage
+from memsidecar.command.checks import endpoints, libraries, machine, model_servers, storage, traces
 from memsidecar.command.checks.outcome import Check, Outcome, fail
 from memsidecar.config import Config
 
@@ -32,6 +32,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("tokenizer", libraries.tokenizer),
     ("session server", libraries.session_server),
     ("redis", endpoints.redis),
+    ("traces", traces.collector),
 )
 
 # Most checks wait for another process or for a disk.

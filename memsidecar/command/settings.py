@@ -1,7 +1,8 @@
 """From flags, environment and file to one Config, with where each value came from.
 
-Flags win over `MEMSIDECAR_*` variables, those over the YAML file, that over the defaults. Everything that is wrong is
-reported at once, each problem with its key, its source and what is accepted.
+Flags win over `MEMSIDECAR_*` variables, those over the YAML file, that over OpenTelemetry's own variables (which say
+something of traces only), those over the defaults. Everything that is wrong is reported at once, each problem with its
+key, its source and what is accepted.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from memsidecar.command import otel_variables
 from memsidecar.command.contradictions import contradictions
 from memsidecar.command.values import parse, shown
 from memsidecar.config import Config, Setting, build, settings
@@ -83,6 +85,7 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: str = "
     _read_environment(reading, environment)
     for key, text in flags.items():
         reading.take(settings()[key], text, f"flag {flag_of(settings()[key])}")
+    _read_otel(reading, environment)
     _read_secret_files(reading)
     if reading.problems:
         raise ConfigError(reading.problems)
@@ -110,6 +113,25 @@ def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None
         elif close := difflib.get_close_matches(name, by_variable, 1, 0.85):
             # Not an error: Kubernetes adds variables of its own for a Service of that name.
             reading.warnings.append(f"environment variable {name} sets nothing; did you mean {close[0]}?")
+
+
+def _read_otel(reading: _Reading, environment: Mapping[str, str]) -> None:
+    if otel_variables.is_disabled(environment):
+        reading.take(settings()[otel_variables.ENDPOINT], "", "environment OTEL_SDK_DISABLED")
+        return
+    own = set(reading.sources)
+    if otel_variables.ENDPOINT not in own and (found := otel_variables.endpoint(environment)):
+        reading.take(settings()[found.key], found.text, f"environment {found.variable}")
+    if not reading.values.get(otel_variables.ENDPOINT):
+        return
+    for read in otel_variables.others(environment):
+        try:
+            for found in read():
+                # headers and headers_file are two ways to set one thing.
+                if found.key not in own and found.key + FILE_SUFFIX not in own:
+                    reading.take(settings()[found.key], found.text, f"environment {found.variable}")
+        except otel_variables.Unusable as error:
+            reading.problems.append(str(error))
 
 
 def _read_file(reading: _Reading, path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit, urlunsplit
 
-from memsidecar.config import OCTAL, URL, Setting
+from memsidecar.config import Setting
+from memsidecar.config.kinds import OCTAL, URL
 
 MASK = "***"
 _TRUE = ("true", "yes", "on", "1")

@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha import reflection
 from memsidecar.domain import limits
 from memsidecar.domain.generation.values import Terms
 from memsidecar.ports.metrics import Metric
+from memsidecar.ports.tracing import Tracer
 from memsidecar.server.admission import Admission, Kind
 from memsidecar.server.calls import Calls
 from memsidecar.server.health import HealthServicer
@@ -149,9 +150,10 @@ class Services:
 class Server:
     """Serves until `drain`. `start` raises CannotListen, and then nothing is left bound."""
 
-    def __init__(self, settings: ServerSettings, services: Services) -> None:
+    def __init__(self, settings: ServerSettings, services: Services, tracer: Tracer | None = None) -> None:
         self._settings = settings
         self._services = services
+        self._tracer = tracer
         self._admission = Admission(
             settings.max_concurrent_rpcs, settings.max_streams, settings.max_generations, settings.max_watches
         )
@@ -222,7 +224,7 @@ class Server:
     def _bind(self, data: grpc.aio.Server, probes: grpc.aio.Server) -> None:
         settings = self._settings
         services, namespace = self._services, settings.default_namespace
-        calls = Calls(self._admission, settings.token, settings.stream_idle, self._counts)
+        calls = Calls(self._admission, settings.token, settings.stream_idle, self._counts, self._tracer)
         memory = MemoryServicer(
             services.memories,
             Ingest(services.remember, services.usage_of, namespace, services.now, settings.stream_idle),

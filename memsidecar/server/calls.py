@@ -22,6 +22,7 @@ import grpc
 
 from memsidecar.domain import limits
 from memsidecar.domain.errors import InvalidField, SidecarError, TokenInvalid
+from memsidecar.ports.tracing import CallSpan, Tracer
 from memsidecar.server.admission import Admission, Kind
 from memsidecar.server.rpc_counts import BOTH_WAYS, CLIENT_STREAM, SERVER_STREAM, UNARY, MethodCounts, RpcCounts
 from memsidecar.server.status import DETAILS_KEY, Failure, failure_of, internal
@@ -44,9 +45,11 @@ _NAMES = ("name", "session", "parent", "memory", "target", "source")
 class Calls:
     """Wraps servicer methods into gRPC handlers. A method gets the request alone, or an iterator over requests."""
 
-    def __init__(self, admission: Admission, token: str, unread: float, counts: RpcCounts) -> None:
+    def __init__(
+        self, admission: Admission, token: str, unread: float, counts: RpcCounts, tracer: Tracer | None = None
+    ) -> None:
         """`unread`: seconds that a message of a server stream may wait for its client."""
-        self.admission, self.counts = admission, counts
+        self.admission, self.counts, self.tracer = admission, counts, tracer
         self._unread = unread
         self.token = f"Bearer {token}".encode() if token else b""
         # Unique over restarts by its random head, and cheap.
@@ -142,6 +145,7 @@ class _Call:
         "_kind",
         "_method",
         "_request",
+        "_span",
         "_started",
         "_task",
         "id",
@@ -161,6 +165,7 @@ class _Call:
         self._is_in = False
         self._failure: Failure | None = None
         self._request: Any = None
+        self._span: CallSpan | None = None
         self._started = time.perf_counter()
         self.id = ""
 
@@ -177,6 +182,8 @@ class _Call:
                 token = value.encode() if isinstance(value, str) else value
         self.id = self.id or self._calls.new_id()
         self._context.set_trailing_metadata(((REQUEST_ID, self.id),))
+        if (tracer := self._calls.tracer) is not None:
+            self._span = tracer.serve(self._method, self._context.invocation_metadata() or (), self.id)
         self._calls.admission.enter(self._task, self._kind)
         self._is_in = True
         expect_answer_within(self._context.time_remaining())
@@ -220,6 +227,8 @@ class _Call:
         self._counts.end(code, seconds)
         if reason:
             self._calls.counts.refuse(reason)
+        if self._span is not None:
+            self._span.end(code, reason, _namespace(self._request))
         # A healthy call is a line only for who asks for it: written always, lines were a tenth of a recall.
         level = logging.DEBUG if code == "OK" else logging.INFO
         if _log.isEnabledFor(level):

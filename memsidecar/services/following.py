@@ -38,6 +38,7 @@ from memsidecar.domain.scope import Partition
 from memsidecar.domain.session import Message, Role
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock
+from memsidecar.ports.tracing import Tracer
 from memsidecar.services.changes import Changes
 from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.feedback import GiveFeedback
@@ -59,6 +60,9 @@ KNOWN_AT_ONCE = 32
 # Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
 COUNTED = 20_000
 CHARS_A_TOKEN = 4
+# Seconds for which evaluations are parts of the stream's span: most answers are written by then. Later ones are traces
+# of their own that name it, because a trace of hours is shown by nothing and lost when the process ends.
+ONE_TRACE = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,7 @@ class Parts:
     clock: Clock
     evaluations: Evaluations
     counts: GenerationCounts = field(default_factory=GenerationCounts)
+    tracer: Tracer | None = None
 
 
 class Following:
@@ -123,8 +128,8 @@ class Following:
         # What is known may live where nothing is looked for.
         elsewhere = {partition for partition, _ in opening.terms.known}.difference(self._partitions)
         self._watched = [*self._partitions, *elsewhere]
-        self._began = parts.clock.now()
-        self._machine = Generation(replace(opening.terms, names=self._names), parts.clock.monotonic())
+        self._began, self._opened = parts.clock.now(), parts.clock.monotonic()
+        self._machine = Generation(replace(opening.terms, names=self._names), self._opened)
         self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine, self._stopped)
         self._stirred, self._ready = asyncio.Event(), asyncio.Event()
         self._failure: Exception | None = None
@@ -273,7 +278,7 @@ class Following:
                 evaluation = self._machine.evaluation(self._now())
                 self._ready.set()
                 if evaluation is not None:
-                    await self._evaluate(evaluation)
+                    await self._traced(evaluation)
         except Exception as error:  # whatever it is, it ends the stream, and the server knows what to say of it
             self.fail(error)
 
@@ -285,6 +290,14 @@ class Following:
             await self._stirred.wait()
         finally:
             timer.cancel()
+
+    async def _traced(self, evaluation: Evaluation) -> None:
+        if self._parts.tracer is None:
+            await self._evaluate(evaluation)
+        else:
+            apart = self._now() - self._opened > ONE_TRACE
+            with self._parts.tracer.span("generation.evaluate", {"memsidecar.stream": self.stream_id}, apart=apart):
+                await self._evaluate(evaluation)
 
     async def _evaluate(self, evaluation: Evaluation) -> None:
         terms = self.opening.terms

@@ -63,12 +63,14 @@ class Recall:
         conversation: Conversation,
         usages: Usages,
         reranking: Reranking | None = None,
+        *,
+        make_search: Callable[..., Search] = Search,
     ) -> None:
         """`spread` is the standard deviation of the embedder's cosines within a memory (`Profile.spread`)."""
         self._residency, self._past, self._space, self._backlog = residency, past, space, backlog
         self._clock, self._profiles, self._spread, self._model_timeout = clock, profiles, spread, model_timeout
         self._times, self._conversation = times, conversation
-        self._usages, self._reranking = usages, reranking
+        self._usages, self._reranking, self._make_search = usages, reranking, make_search
         self.counts = RecallCounts()
 
     async def once(self, question: Question) -> Recalled:
@@ -311,7 +313,7 @@ class Recall:
         return searches
 
     def _searching(self, plan: Plan, resident: Resident, analysis: Analysis) -> Search:
-        return Search(
+        return self._make_search(
             resident, plan.question, analysis, plan.profile, plan.now, self._clock.monotonic, known=plan.known
         )
 

@@ -15,6 +15,7 @@ from memsidecar.domain.scope import Partition
 from memsidecar.ports.ledger import Ledger
 from memsidecar.ports.runtime import Clock, Ids
 from memsidecar.ports.snapshots import Snapshots
+from memsidecar.ports.tracing import Tracer
 from memsidecar.services.hydration import SNAPSHOT_AFTER, Hydration
 from memsidecar.services.recorded import Answer
 from memsidecar.services.residency_counts import ResidencyCounts
@@ -74,11 +75,12 @@ class Residency:
         committed: Notify,
         usages: Usages,
         give_back: Callable[[], None],
+        tracer: Tracer | None = None,
     ) -> None:
         self._hydration, self._ledger, self._snapshots = hydration, ledger, snapshots
         self._clock, self._ids = clock, ids
         self._max_bytes, self._notify, self._usages = max_bytes, committed, usages
-        self._give_back = give_back
+        self._give_back, self._tracer = give_back, tracer
         self._loaded: dict[Partition, Loaded] = {}
         self._loading: dict[Partition, asyncio.Task[Loaded]] = {}
         self._evicting: set[asyncio.Task[None]] = set()
@@ -163,7 +165,7 @@ class Residency:
         resident, unsaved = await self._hydration(partition)
         await self._usages.fill(resident)
         writer = PartitionWriter(
-            resident, self._ledger, self._clock, self._ids, self._committed, self._lost, self.writes
+            resident, self._ledger, self._clock, self._ids, self._committed, self._lost, self.writes, self._tracer
         )
         loaded = Loaded(resident, writer, unsaved, resident.nbytes)
         self._loaded[partition] = loaded

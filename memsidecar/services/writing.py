@@ -19,6 +19,7 @@ from memsidecar.domain.view import Overlay
 from memsidecar.ports.ledger import Append, Head, Ledger, RequestKnown, StaleRevision
 from memsidecar.ports.ledger import Request as KnownRequest
 from memsidecar.ports.runtime import Clock, Ids
+from memsidecar.ports.tracing import Span, Tracer
 from memsidecar.services.long_texts import is_long
 from memsidecar.services.recorded import Answer, Recorded, Result, encode
 from memsidecar.services.resident import Resident, Terms
@@ -72,6 +73,7 @@ class _Waiting:
     events: list[Event] = field(default_factory=list)
     jobs: list[JobChange] = field(default_factory=list)
     revision: int = 0
+    span: Span | None = None
 
 
 _Refused = tuple[_Waiting, SidecarError]
@@ -93,9 +95,10 @@ class PartitionWriter:
         committed: Committed,
         lost: Callable[[Resident], None],
         counts: WriteCounts,
+        tracer: Tracer | None = None,
     ) -> None:
         self._resident, self._ledger, self._clock, self._ids = resident, ledger, clock, ids
-        self._committed, self._lost, self._counts = committed, lost, counts
+        self._committed, self._lost, self._counts, self._tracer = committed, lost, counts, tracer
         self._inbox: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
         self._free = asyncio.Lock()
@@ -139,6 +142,8 @@ class PartitionWriter:
         if self._retired:
             raise Retired
         waiting = _Waiting(command, request, terms or {}, asyncio.get_running_loop().create_future())
+        if self._tracer is not None:
+            waiting.span = self._tracer.current()
         self._inbox.append(waiting)
         if self._task is None:
             self._task = asyncio.create_task(self._drain(), name="partition-writer")
@@ -239,7 +244,12 @@ class PartitionWriter:
             head, now = self._resident.head.revision, self._clock.now()
             batch = Append(self._resident.partition, head, events, now, requests, jobs)
             try:
-                entries = await self._ledger.append(batch)
+                if self._tracer is None:
+                    entries = await self._ledger.append(batch)
+                else:
+                    spans = [waiting.span for waiting in decided if waiting.span is not None]
+                    with self._tracer.shared("ledger.append", spans, {"memsidecar.events": len(events)}):
+                        entries = await self._ledger.append(batch)
             except RequestKnown as error:
                 return await self._answer_known(decided, {r.request_id: r for r in error.known})
             except StaleRevision:

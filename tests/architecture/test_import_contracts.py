@@ -52,7 +52,7 @@ PLANTED = {
     "the domain looks at the clock": ("domain/planted.py", "import time"),
     "the domain waits": ("domain/planted.py", "import asyncio"),
     "a service handles messages": ("services/planted.py", "import google.protobuf.message"),
-    "the configuration imports the command line": ("config.py", "import memsidecar.command.values"),
+    "the configuration imports the command line": ("config/planted.py", "import memsidecar.command.values"),
     "a module stands outside the layers": ("shared_things.py", ""),
 }
 

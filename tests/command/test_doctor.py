@@ -23,7 +23,8 @@ from memsidecar.command import main
 from memsidecar.command.checks import endpoints, libraries, machine, model_servers, storage
 from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
 from memsidecar.command.doctor import CHECKS, outcome_of, report
-from memsidecar.config import Config, Embedding, Extraction, Graph, Health, Listen, Metrics, Redis
+from memsidecar.config import Config, Graph, Health, Listen, Metrics, Redis
+from memsidecar.config.models import Embedding, Extraction
 
 Output = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]

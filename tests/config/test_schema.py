@@ -8,18 +8,8 @@ import pytest
 from memsidecar.command.arguments import documentation
 from memsidecar.command.contradictions import contradictions
 from memsidecar.command.settings import flag_of, variable_of
-from memsidecar.config import (
-    Config,
-    Embedding,
-    Extraction,
-    Health,
-    Listen,
-    Metrics,
-    Redis,
-    Reranker,
-    build,
-    settings,
-)
+from memsidecar.config import Config, Health, Listen, Metrics, Redis, build, settings
+from memsidecar.config.models import Embedding, Extraction, Reranker
 
 
 def test_every_setting_has_a_reason_for_its_default() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from memsidecar import bootstrap
 from memsidecar.adapters.backup_directory import Manifest
 from memsidecar.bootstrap.restoring import Restored
-from memsidecar.config import Config, Embedding, Redis
+from memsidecar.config import Config, Redis
+from memsidecar.config.models import Embedding
 from memsidecar.domain.finding import Finding
 from memsidecar.domain.point_in_time import PointInTime
 from tests.e2e.process import CLIENT_VECTORS, DIMENSIONS

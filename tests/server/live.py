@@ -15,6 +15,7 @@ from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
 from memsidecar.adapters.system_runtime import SystemClock
 from memsidecar.ports.sessions import SessionStore
+from memsidecar.ports.tracing import Tracer
 from memsidecar.server.app import Server, ServerSettings, Services
 from memsidecar.services.context import BuildContext
 from memsidecar.services.evaluations import Evaluations
@@ -56,6 +57,7 @@ async def live(
     *,
     evaluations: int = 8,
     per_namespace: int = 1000,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Live]:
     clock: Any = SystemClock()
     stack = await Stack.open(directory, embedder, clock=clock)
@@ -76,6 +78,7 @@ async def live(
         tokenizer,
         clock,
         Evaluations(evaluations),
+        tracer=tracer,
     )
     recall_during = RecallDuring(parts, stack.ids, per_namespace)
     services = Services(
@@ -109,8 +112,10 @@ async def live(
 
 
 @asynccontextmanager
-async def served(settings: ServerSettings, services: Services) -> AsyncIterator[tuple[Server, grpc.aio.Channel]]:
-    server = Server(settings, services)
+async def served(
+    settings: ServerSettings, services: Services, tracer: Tracer | None = None
+) -> AsyncIterator[tuple[Server, grpc.aio.Channel]]:
+    server = Server(settings, services, tracer)
     await server.start()
     try:
         async with grpc.aio.insecure_channel(f"unix:{settings.socket}") as channel:

@@ -17,7 +17,8 @@ from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions
 from memsidecar.adapters.sqlite_ledger import SqliteLedger
 from memsidecar.adapters.valkey_server import ValkeyServer
-from memsidecar.config import Config, Embedding, Metrics
+from memsidecar.config import Config, Metrics
+from memsidecar.config.models import Embedding
 from memsidecar.domain.errors import InvalidField, StoreUnavailable
 from memsidecar.server.app import Server
 from memsidecar.services.backlog import EmbeddingBacklog

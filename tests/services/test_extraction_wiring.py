@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from memsidecar.bootstrap.extraction import open_extractor
-from memsidecar.config import Config, Extraction
+from memsidecar.config import Config
+from memsidecar.config.models import Extraction
 from memsidecar.domain.errors import ModelUnavailable
 from memsidecar.ports.extraction import Turn
 from tests.doubles.chat_server import chat_server

@@ -35,15 +35,15 @@ class Ending:
         return self._status or error
 
     def _keep(self, call: Any) -> None:
-        code = _now(call.code())
-        if code is grpc.StatusCode.OK or not_sent(code, _now(call.details())):
+        code = now(call.code())
+        if code is grpc.StatusCode.OK or not_sent(code, now(call.details())):
             return
         self._status = grpc.aio.AioRpcError(
             code,
-            _now(call.initial_metadata()),
-            _now(call.trailing_metadata()),
-            _now(call.details()),
-            _now(call.debug_error_string()),
+            now(call.initial_metadata()),
+            now(call.trailing_metadata()),
+            now(call.details()),
+            now(call.debug_error_string()),
         )
 
 
@@ -52,7 +52,7 @@ def not_sent(code: grpc.StatusCode, details: str | None) -> bool:
     return code is grpc.StatusCode.INTERNAL and details == _NOT_SENT_DETAILS
 
 
-def _now(told: Coroutine[Any, Any, Any]) -> Any:
+def now(told: Coroutine[Any, Any, Any]) -> Any:
     """What a coroutine that has nothing to wait for gives."""
     try:
         told.send(None)

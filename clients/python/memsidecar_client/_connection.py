@@ -15,6 +15,7 @@ from memsidecar_client import _status_details
 from memsidecar_client._channel import channel_options
 from memsidecar_client._errors import Cancelled, DeadlineExceeded, MemsidecarError, make_error
 from memsidecar_client._memory_values import Scope
+from memsidecar_client._tracing import traced
 from memsidecar_client.v1.generation_service_pb2_grpc import GenerationServiceStub
 from memsidecar_client.v1.info_service_pb2 import GetServerInfoRequest, GetServerInfoResponse
 from memsidecar_client.v1.info_service_pb2_grpc import InfoServiceStub
@@ -95,6 +96,7 @@ class Connection:
         if self._stubs is None:
             channel = grpc.aio.insecure_channel(self.target, options=channel_options(self.target))
             self._channel = channel
+            channel = traced(channel)
             self._stubs = Stubs(
                 info=cast("InfoServiceAsyncStub", InfoServiceStub(channel)),
                 memories=cast("MemoryServiceAsyncStub", MemoryServiceStub(channel)),

@@ -9,7 +9,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from memsidecar.command.checks.outcome import Outcome, fail, ok, warn
-from memsidecar.config import Config, Embedding, Extraction
+from memsidecar.config import Config
+from memsidecar.config.models import Embedding, Extraction
 
 
 def embedding(config: Config) -> Outcome:

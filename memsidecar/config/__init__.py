@@ -10,34 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 from urllib.parse import quote, urlsplit, urlunsplit
 
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """Marks a number that must lie between `low` and `high`, both included. `unit` is for the help only."""
-
-    low: float
-    high: float
-    unit: str = ""
-
-
-SECRET: Final = "secret"
-"""Marks a text that is never printed or logged, and that no flag sets: any user can read another's command line."""
-
-URL: Final = "url"
-"""Marks a URL that may hold a password, which is masked when it is printed."""
-
-OCTAL: Final = "octal"
-"""Marks a number that is written in octal, as chmod takes it."""
-
-Port = Annotated[int, Within(0, 65_535)]
-Mebibytes = Annotated[int, Within(1, 1_048_576, "MiB")]
-Seconds = Annotated[float, Within(0, 3_600, "s")]
-Secret = Annotated[str, SECRET]
-Url = Annotated[str, URL]
-Mode = Annotated[int, OCTAL, Within(0o600, 0o777)]
+from memsidecar.config.kinds import SECRET, Mebibytes, Mode, Port, Seconds, Secret, Url, Within
+from memsidecar.config.models import Embedding, Extraction, Reranker
+from memsidecar.config.tracing import Tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +60,8 @@ class Limits:
     """What is refused early, so that memory use stays bounded."""
 
     max_concurrent_rpcs: Annotated[int, Within(1, 100_000)] = 256
-    """Calls in progress, streams among them; more get RESOURCE_EXHAUSTED. 256 of the largest messages are 1 GiB."""
+    """Calls in progress, streams among them; more are refused with RESOURCE_EXHAUSTED. 256 of the largest messages
+    (4 MiB) are 1 GiB."""
     max_streams: Annotated[int, Within(1, 100_000)] = 64
     """Open streams among those calls, so that forgotten streams cannot lock out short calls."""
     max_watches: Annotated[int, Within(1, 100_000)] = 256
@@ -95,7 +74,8 @@ class Limits:
     STREAM_IDLE: forgotten streams keep no new ones out. A Recall or WatchMemories whose client reads nothing for so
     long is cut."""
     heartbeat: Annotated[float, Within(1, 3_600, "s")] = 15.0
-    """Seconds after which a silent stream shows that it is alive: well under the minute after which proxies give up."""
+    """Seconds after which a silent stream shows that it is alive: well under the minute or so after which proxies and
+    load balancers give up on one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +100,8 @@ class Graph:
     """The graph, a projection of the ledger."""
 
     engine: Literal["kuzu", "ladybug"] = "kuzu"
-    """Graph engine. ladybug is kuzu's maintained fork (extra: ladybug). Changing it rebuilds the graph."""
+    """Graph engine. ladybug is kuzu's maintained fork: pip install 'memsidecar[ladybug]'. Changing it rebuilds the
+    graph from the ledger."""
     buffer_pool_mb: Mebibytes = 256
     """The engine's page cache. Its own default is 80 % of the machine, which a sidecar must not take."""
 
@@ -130,7 +111,8 @@ class Vectors:
     """The vector index, a projection of the ledger."""
 
     crossover: Annotated[int, Within(1, 10_000_000)] = 5_000
-    """Vectors in one partition above which hnswlib is used. Exact search of 5,000 takes a fraction of a millisecond."""
+    """Vectors in one partition above which hnswlib is used. Exact search of 5,000 x 384 takes a fraction of a
+    millisecond and finds everything; beyond the processor's cache its time is that of the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,79 +121,6 @@ class Resident:
 
     max_mb: Mebibytes = 512
     """Memory for them all; the least recently used leave first. At 4 KB a memory this holds some 130,000 memories."""
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """What turns text into vectors."""
-
-    provider: Literal["use", "e5", "use+e5", "openai", "client", "none"] = "use"
-    """use: local, 2 ms a text, any machine. e5: local, 20 to 500 ms a text, better on short statements and worse on
-    preferences, needs AVX2 on x86. use+e5: both in one vector. openai: any server with that API. client: agents send
-    vectors. none: recall by words and graph."""
-    model: str = ""
-    """Model name for openai, or the name that clients' vectors go by. Empty: the local provider's own."""
-    dimensions: Annotated[int, Within(0, 16_384)] = 0
-    """Size of the vectors. 0: the model's own. client must say it."""
-    base_url: str = "https://api.openai.com/v1"
-    """Address of the OpenAI-compatible server."""
-    api_key: Secret = field(default="", repr=False)
-    """Key of that server. Empty: none is sent, for servers without keys."""
-    api_key_file: str = ""
-    """File that holds the key, such as a mounted Secret."""
-    timeout: Annotated[float, Within(0.1, 600, "s")] = 20.0
-    """Seconds for one attempt. A batch on a busy CPU server takes several."""
-    cache_mb: Annotated[int, Within(0, 65_536, "MiB")] = 64
-    """Memory for vectors of texts seen before, about 40,000 of 384 numbers. 0: no cache."""
-    batch: Annotated[int, Within(1, 64)] = 64
-    """Texts in one request to the server. Reading the numbers of more would stop other calls; some take far fewer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reranker:
-    """A model that puts the best hits in order. Recalled texts are sent to it."""
-
-    provider: Literal["none", "openai", "rerank"] = "none"
-    """none: off, its wait is certain, its gain is not. openai: a chat model. rerank: a server with /rerank (vLLM)."""
-    model: str = ""
-    """Model name, as the server knows it."""
-    base_url: str = "https://api.openai.com/v1"
-    """Address of the server."""
-    api_key: Secret = field(default="", repr=False)
-    """Key of that server. Empty: none is sent, for servers without keys."""
-    api_key_file: str = ""
-    """File that holds the key, such as a mounted Secret."""
-    top_n: Annotated[int, Within(2, 100)] = 20
-    """Hits that it is shown. More cost time and tokens, and the best is rarely further down."""
-    timeout: Annotated[float, Within(0.05, 60, "s")] = 2.0
-    """Seconds that a recall waits for it; then the order without it stands, and the answer says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """How facts and preferences are found in what is remembered as text."""
-
-    mode: Literal["rules", "llm", "none"] = "rules"
-    """rules: what English and Chinese phrases state, at once, with no model. llm: the rules, and afterwards a model
-    that reads what they find worth it; conversations are sent to it. none: text stays text."""
-    min_importance: Annotated[float, Within(0, 1)] = 0.6
-    """Importance that what was found needs to be remembered. 0.3 keeps passing details, which outnumber the rest."""
-    sensitive: Literal["consent", "store"] = "consent"
-    """What becomes of what is found of health, religion, politics, sexuality, and of numbers that open something.
-    consent: it stays in the text and becomes no fact, because nobody has agreed to it. store: the users have agreed.
-    Allergies and diets are always kept: an agent that forgets them does harm."""
-    model: str = ""
-    """Model name for llm, as the server knows it. Any chat model; one that keeps to a JSON schema is asked to."""
-    base_url: str = "https://api.openai.com/v1"
-    """Address of the OpenAI-compatible server."""
-    api_key: Secret = field(default="", repr=False)
-    """Key of that server. Empty: none is sent, for servers without keys."""
-    api_key_file: str = ""
-    """File that holds the key, such as a mounted Secret."""
-    timeout: Annotated[float, Within(1, 600, "s")] = 60.0
-    """Seconds for one attempt. Nobody waits for it but a job, and a model on a CPU writes 10 tokens a second."""
-    batch: Annotated[int, Within(1, 64)] = 8
-    """Turns in one request. They explain each other; of many more, models leave some out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +150,8 @@ class Conflicts:
     """Attributes with a policy of their own, and namespaces with their own: "lives_in=ask, likes=keep_both; acme:
     *=flag, deadline=supersede". What a request asks for goes before."""
     single: str = ""
-    """Attributes with one value at a time, against memsidecar/domain/attributes.py: "pet, hobby; acme: project"."""
+    """Attributes that have one value at a time, against the table of memsidecar/domain/attributes.py: "pet, hobby;
+    acme: project"."""
     multi: str = ""
     """Attributes that have several at a time: "employer; acme: lives_in"."""
 
@@ -320,6 +230,7 @@ class Config:
     conflicts: Conflicts = field(default_factory=Conflicts)
     redis: Redis = field(default_factory=Redis)
     log: Log = field(default_factory=Log)
+    tracing: Tracing = field(default_factory=Tracing)
 
     def __post_init__(self) -> None:
         # Absolute once and for all: a relative path means another place after a change of directory.
