@@ -97,13 +97,14 @@ async def test_memory_that_expires_is_taken_back_when_it_does(alive: Live, line:
 
 async def test_memory_whose_expiry_is_put_off_stays(alive: Live, line: grpc.aio.Channel, another: Api) -> None:
     now = alive.stack.clock.now()
-    memory = stored(await alive.stack.remember(ANN, Draft(Fact(OLD), expires_at=now + 300_000)))[0]
+    memory = stored(await alive.stack.remember(ANN, Draft(Fact(OLD), expires_at=now + 1_500_000)))[0]
     talk = await Talk.open(line)
     await talk.write(OLD)
     await talk.until("hit")
     later = {"seconds": (now + 60_000_000) // 1_000_000}
     await another.memory.UpdateMemory(update(memory, expire_time=later))
-    await asyncio.sleep(0.4)
+    # Until it would have expired.
+    await asyncio.sleep((now + 1_600_000 - alive.stack.clock.now()) / 1_000_000)
     assert (await talk.finish()).retracted == 0
 
 
