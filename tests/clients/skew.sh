@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The client's tests where the server is not installed, with the oldest and with the newest grpcio and protobuf that the
-# client allows. Its stubs are generated once, by an old compiler, so that both ends work.
-# googleapis-common-protos is there for the tests' own server: the client does without.
+# The client's tests where the server is not installed, with the oldest and with the newest grpcio, protobuf and
+# OpenTelemetry that the client allows. Its stubs are generated once, by an old compiler, so that both ends work.
+# googleapis-common-protos is there for the tests' own server, OpenTelemetry for the application that traces: the client
+# does without.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
@@ -23,5 +24,5 @@ run() { # run NAME REQUIREMENT...
 
 # 1.62.3 is the last of the 1.62 line and has wheels for Python 3.11 and 3.12; 3.13 begins at 1.66.
 oldest_grpcio=$("$python" -c 'import sys; print("1.62.3" if sys.version_info < (3, 13) else "1.66.2")')
-run oldest "grpcio==$oldest_grpcio" "protobuf==4.25.8"
-run newest "grpcio>=1.85" "protobuf>=7,<8"
+run oldest "grpcio==$oldest_grpcio" "protobuf==4.25.8" "opentelemetry-sdk==1.20.0"
+run newest "grpcio>=1.85" "protobuf>=7,<8" "opentelemetry-sdk>=1.40"

@@ -69,7 +69,9 @@ class _TracedChannel:
         if self._tracer is None:
             self._tracer = trace.get_tracer("memsidecar-client")
         span = self._tracer.start_span(method, kind=trace.SpanKind.CLIENT, attributes=attributes)
-        around = trace.set_span_in_context(span)
+        # Without an SDK older releases make a span of nothing, even below one that is current.
+        parent = trace.get_current_span()
+        around = trace.set_span_in_context(span if span.get_span_context().is_valid else parent)
         # What the server reads, whatever the application sends elsewhere.
         carrier: dict[str, str] = {}
         TraceContextTextMapPropagator().inject(carrier, around)
