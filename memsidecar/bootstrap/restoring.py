@@ -17,7 +17,7 @@ from memsidecar.adapters.sqlite_ledger import FILE_NAME as LEDGER
 from memsidecar.adapters.sqlite_ledger import FORMAT as LEDGER_FORMAT
 from memsidecar.adapters.sqlite_ledger import SqliteLedger, contents, cut_ledger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
-from memsidecar.bootstrap.backing_up import SESSIONS, Progress, check_ledger
+from memsidecar.bootstrap.backing_up import SESSIONS, Progress, check_ledger, real_path
 from memsidecar.config import Config
 from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, LedgerDamaged
 from memsidecar.domain.point_in_time import Cut, PointInTime
@@ -49,7 +49,9 @@ async def restore(
     Raises BackupUnusable, DataDirectoryBusy, DataDirectoryUnusable, InvalidField, StoreUnusable, StoreUnavailable.
     """
     manifest = _readable(source)
-    with DataDirectory.open(config.data_dir):
+    if real_path(config.data_dir).is_relative_to(real_path(source)):
+        raise DataDirectoryUnusable(str(config.data_dir), "is in the backup itself; choose another place")
+    with DataDirectory.open(config.data_dir, replace=True):
         try:
             restoring = Restoring.begin(config.data_dir, set_aside)
             try:

@@ -134,9 +134,21 @@ def test_the_commands_say_what_they_did_and_refuse_what_would_do_harm(stopped: P
         (str(target), "included", "client", "kuzu")
     )
     assert [row["user"] for row in said["partitions"]] == ["ann"]
-    for where, problem in ((target, "exists"), (data / "graph" / "backup", "is in the data directory")):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    inside = data / "graph" / "backup"
+    for where, problem in (
+        (target, "exists"),
+        (Path("/"), "exists"),
+        (loop, "exists"),
+        (loop / "b", "symbolic links"),
+        (inside, "is in the data directory"),
+    ):
         with _refused(problem):
             back_up(data, where)
+    for where in (target, target / "data"):
+        with _refused("is in the backup itself"):
+            restore(target, where, set_aside=True)
     with DataDirectory.open(data), pytest.raises(DataDirectoryBusy, match="is in use by process"):
         restore(target, data, set_aside=True)
     with _refused("is not empty"):
@@ -218,6 +230,24 @@ def test_a_damaged_ledger_is_not_backed_up(stopped: Path, tmp_path: Path) -> Non
         back_up(empty, tmp_path / "backup")
     assert {path.name for path in tmp_path.iterdir()} == {"data", "empty"}
     assert not list(empty.iterdir())
+
+
+def test_half_a_restore_is_not_backed_up(stopped: Path, tmp_path: Path) -> None:
+    data, backup = tmp_path / "data", tmp_path / "backup"
+    back_up(stopped, backup)
+    # Two renames decide, the third puts the first file in its place.
+    assert killed_at("rename", 4, lambda: restore(backup, data))
+    assert list(data.glob("restore-*"))
+    with _refused("holds a restore that was interrupted"):
+        back_up(data, tmp_path / "again")
+    DataDirectory.open(data).close()
+    assert back_up(data, tmp_path / "again").sessions == "included"
+
+
+def test_a_format_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data" / "FORMAT").mkdir(parents=True)
+    with _refused("cannot be used: is a directory"):
+        back_up(tmp_path / "data", tmp_path / "backup")
 
 
 def test_sessions_of_another_server_are_not_included_and_that_is_said(stopped: Path, tmp_path: Path) -> None:

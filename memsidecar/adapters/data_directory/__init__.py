@@ -2,6 +2,6 @@
 
 from memsidecar.adapters.data_directory.aside import set_aside
 from memsidecar.adapters.data_directory.directory import FORMAT, DataDirectory, format_of, owner_of
-from memsidecar.adapters.data_directory.restoring import Restoring
+from memsidecar.adapters.data_directory.restoring import Restoring, is_unfinished
 
-__all__ = ["FORMAT", "DataDirectory", "Restoring", "format_of", "owner_of", "set_aside"]
+__all__ = ["FORMAT", "DataDirectory", "Restoring", "format_of", "is_unfinished", "owner_of", "set_aside"]

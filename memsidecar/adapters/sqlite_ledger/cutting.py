@@ -109,11 +109,12 @@ def _moment_of(
     number = next((number for number, each in names.items() if each == partition), None)
     if number is None:
         raise InvalidField("partition", f"{partition.name} is not in this backup")
+    # A partition may have requests only, which led to nothing.
+    (last,) = db.execute("SELECT ifnull(max(revision), 0) FROM event WHERE partition = ?", (number,)).fetchone()
+    if not 1 <= revision <= last:
+        raise InvalidField("to-revision", f"is {revision}; this backup has revisions 1 to {last} of {partition.name}")
     rows = "SELECT revision, recorded_at FROM event WHERE partition = ? AND revision >= ? ORDER BY revision LIMIT 2"
     found = db.execute(rows, (number, revision)).fetchall()
-    if not found or found[0][0] != revision:
-        (last,) = db.execute("SELECT max(revision) FROM event WHERE partition = ?", (number,)).fetchone()
-        raise InvalidField("to-revision", f"is {revision}; this backup has revisions 1 to {last} of {partition.name}")
     at = int(found[0][1])
     if len(found) == 2 and found[1][1] == at:
         # What is decided together is recorded at one time, and must not be torn apart.

@@ -91,6 +91,7 @@ async def test_one_partition_goes_back_to_a_revision_and_the_others_stay(tmp_pat
         (AtRevision(ANN, 2), "inside one write (revisions 1 to 3); take 3"),
         (AtRevision(ANN, 9), "revisions 1 to 3"),
         (AtRevision(ANN, 0), "revisions 1 to 3"),
+        (AtRevision(ANN, 1 << 64), "revisions 1 to 3"),
         (AtRevision(BEN, 1), "is not in this backup"),
         (AtTime(NOW - 1), "nothing was recorded by then"),
     ],
