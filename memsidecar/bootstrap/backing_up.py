@@ -40,7 +40,7 @@ def back_up(config: Config, target: Path, progress: Progress) -> Manifest:
         raise BackupUnusable(str(target), "is in the data directory, which a backup must outlive; choose another place")
     data_format = format_of(config.data_dir) or DATA_FORMAT
     if is_unfinished(config.data_dir):
-        problem = "holds a restore that was interrupted; start the sidecar or run `memsidecar verify`, which finishes it"
+        problem = "holds a restore that was interrupted; start the sidecar or run `memsidecar verify`, to finish it"
         raise DataDirectoryUnusable(str(config.data_dir), problem)
     with BackupWriter.begin(target) as backup:
         sessions = _copy_sessions(config, backup.folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from memsidecar.adapters.sqlite_ledger import SqliteLedger, contents, cut_ledger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.bootstrap.backing_up import SESSIONS, Progress, check_ledger, real_path
 from memsidecar.config import Config
-from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, LedgerDamaged
+from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, LedgerDamaged, StoreFull
 from memsidecar.domain.point_in_time import Cut, PointInTime
 from memsidecar.services.amending import Amending
 from memsidecar.services.hydration import Hydration
@@ -59,9 +61,10 @@ async def restore(
             except BaseException:
                 restoring.give_up()
                 raise
-        except OSError as error:
-            reason = (error.strerror or "unknown reason").lower()
-            raise DataDirectoryUnusable(str(config.data_dir), f"cannot be filled: {reason}") from error
+        except (OSError, StoreFull) as error:
+            reason = error.strerror if isinstance(error, OSError) else os.strerror(errno.ENOSPC)
+            problem = f"cannot be filled: {(reason or 'unknown reason').lower()}"
+            raise DataDirectoryUnusable(str(config.data_dir), problem) from error
 
 
 def _readable(source: Path) -> Manifest:

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from memsidecar_client import Fact, Memsidecar, Message, Role
 from memsidecar.adapters.backup_directory import Manifest, read_manifest
 from memsidecar.adapters.data_directory import DataDirectory
 from memsidecar.domain.errors import BackupUnusable, DataDirectoryBusy, DataDirectoryUnusable, StoreUnusable
+from memsidecar.domain.point_in_time import AtTime
 from tests.e2e.backing_up import back_up, findings, restore
 from tests.e2e.damage import ALTERATIONS, flip_bits, ledger_of
 from tests.e2e.process import Launch, flags, run
@@ -256,14 +258,15 @@ def test_sessions_of_another_server_are_not_included_and_that_is_said(stopped: P
     assert not (tmp_path / "backup" / "sessions").exists()
 
 
-@pytest.mark.parametrize("step", ["backup", "restore"])
+@pytest.mark.parametrize("step", ["backup", "restore", "to a moment"])
 def test_a_full_disk_leaves_nothing_behind_and_is_named(stopped: Path, tmp_path: Path, step: str) -> None:
     back_up(stopped, tmp_path / "whole")
     size = sum(path.stat().st_size for path in (tmp_path / "whole").rglob("*") if path.is_file())
     with small_volume(tmp_path / "small", 16) as volume:
         work: Callable[[], object] = lambda: back_up(stopped, volume.path / "new")  # noqa: E731
-        if step == "restore":
-            work = lambda: restore(tmp_path / "whole", volume.path / "new")  # noqa: E731
+        if step != "backup":
+            until = AtTime(int(time.time() * 1e6)) if step == "to a moment" else None
+            work = lambda: restore(tmp_path / "whole", volume.path / "new", until)  # noqa: E731
         for left in (0, size // 2, size):
             volume.fill(leave=left)
             with _refused("no space left on device"):
