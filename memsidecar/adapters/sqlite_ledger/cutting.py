@@ -105,7 +105,7 @@ def _check_that_something_is_left(db: sqlite3.Connection, moment: int) -> None:
 def _moment_of(
     db: sqlite3.Connection, names: Mapping[int, Partition], partition: Partition, revision: int
 ) -> tuple[int, int]:
-    """The partition's number, and when the revision was recorded."""
+    """The partition's number, and by when all up to the revision was recorded."""
     number = next((number for number, each in names.items() if each == partition), None)
     if number is None:
         raise InvalidField("partition", f"{partition.name} is not in this backup")
@@ -124,7 +124,9 @@ def _moment_of(
         raise InvalidField(
             "to-revision", f"is {revision}, inside one write (revisions {first} to {last}); take {before}{last}"
         )
-    return number, at
+    # Not `at`: a clock that stepped back makes what came before it later, and that stays with its requests and jobs.
+    newest = "SELECT max(recorded_at) FROM event WHERE partition = ? AND revision <= ?"
+    return number, int(db.execute(newest, (number, revision)).fetchone()[0])
 
 
 def _cut(db: sqlite3.Connection, codec: EventCodec, owner: tuple[int, Partition], end: int | None, moment: int) -> Cut:
