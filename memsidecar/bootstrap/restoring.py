@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from collections.abc import Sequence
@@ -41,9 +42,7 @@ class Restored:
     aside: Path | None
 
 
-async def restore(
-    config: Config, source: Path, until: PointInTime | None, set_aside: bool, progress: Progress
-) -> Restored:
+def restore(config: Config, source: Path, until: PointInTime | None, set_aside: bool, progress: Progress) -> Restored:
     """Fills an empty data directory with a backup, as of a point in time if one is given; then without sessions and
     counts of recalls, of which a backup has the newest state only.
 
@@ -57,7 +56,7 @@ async def restore(
         try:
             restoring = Restoring.begin(config.data_dir, set_aside)
             try:
-                return await _restore(source, manifest, until, restoring, progress)
+                return _restore(source, manifest, until, restoring, progress)
             except BaseException:
                 restoring.give_up()
                 raise
@@ -78,7 +77,7 @@ def _readable(source: Path) -> Manifest:
     return manifest
 
 
-async def _restore(
+def _restore(
     source: Path, manifest: Manifest, until: PointInTime | None, restoring: Restoring, progress: Progress
 ) -> Restored:
     folder = restoring.folder
@@ -89,7 +88,7 @@ async def _restore(
     cuts: Sequence[Cut] = ()
     if until is not None:
         cuts = cut_ledger(ledger, ProtobufEventCodec(), until)
-        await _amend(folder, cuts)
+        asyncio.run(_amend(folder, cuts))
     check_ledger(ledger, "the ledger", progress)
     (folder / "FORMAT").write_text(f"{manifest.data_directory_format}\n", encoding="ascii")
     found = contents(ledger)

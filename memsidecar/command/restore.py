@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -55,7 +54,7 @@ def restore(loaded: Loaded, asked: Asked, set_aside: bool, as_json: bool) -> int
     began, line = time.monotonic(), ProgressLine()
     source = absolute(asked.source)
     try:
-        restored = asyncio.run(bootstrap().restore(loaded.config, source, until, set_aside, line))
+        restored = bootstrap().restore(loaded.config, source, until, set_aside, line)
     finally:
         line.clear()
     if as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -202,6 +203,13 @@ def test_a_restore_that_is_killed_is_whole_or_has_not_happened(stopped: Path, tm
             assert not list(data.glob("restore-*"))
     assert set(outcomes) == {False, True}
     assert findings(data) == []
+
+
+def test_a_restore_can_be_interrupted(stopped: Path, tmp_path: Path) -> None:
+    back_up(stopped, tmp_path / "backup")
+    with pytest.raises(KeyboardInterrupt):
+        restore(tmp_path / "backup", tmp_path / "data", progress=lambda *_: signal.raise_signal(signal.SIGINT))
+    assert {path.name for path in (tmp_path / "data").iterdir()} == {"LOCK"}
 
 
 def test_a_damaged_backup_is_refused_by_the_name_of_what_is_damaged(stopped: Path, tmp_path: Path) -> None:
