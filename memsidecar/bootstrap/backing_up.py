@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from memsidecar import __version__
 from memsidecar.adapters.backup_directory import BackupWriter, Manifest
 from memsidecar.adapters.backup_directory.manifest import StoredPartition, StoredVectors
 from memsidecar.adapters.data_directory import FORMAT as DATA_FORMAT
-from memsidecar.adapters.data_directory import format_of
+from memsidecar.adapters.data_directory import format_of, is_unfinished
 from memsidecar.adapters.event_codec import ProtobufEventCodec
 from memsidecar.adapters.sqlite_accesses import FILE_NAME as ACCESSES
 from memsidecar.adapters.sqlite_accesses import check_accesses, copy_accesses
@@ -19,7 +20,7 @@ from memsidecar.adapters.sqlite_ledger import FILE_NAME as LEDGER
 from memsidecar.adapters.sqlite_ledger import check_copy, contents, copy_ledger
 from memsidecar.adapters.valkey_server import copy_sessions
 from memsidecar.config import Config
-from memsidecar.domain.errors import BackupUnusable, StoreUnavailable, StoreUnusable
+from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, StoreUnavailable, StoreUnusable
 
 SESSIONS = "sessions"
 
@@ -35,9 +36,12 @@ def back_up(config: Config, target: Path, progress: Progress) -> Manifest:
     ledger).
     """
     began = time.monotonic()
-    if target.resolve().is_relative_to(config.data_dir.resolve()):
+    if real_path(target).is_relative_to(real_path(config.data_dir)):
         raise BackupUnusable(str(target), "is in the data directory, which a backup must outlive; choose another place")
     data_format = format_of(config.data_dir) or DATA_FORMAT
+    if is_unfinished(config.data_dir):
+        problem = "holds a restore that was interrupted; start the sidecar or run `memsidecar verify`, to finish it"
+        raise DataDirectoryUnusable(str(config.data_dir), problem)
     with BackupWriter.begin(target) as backup:
         sessions = _copy_sessions(config, backup.folder)
         _copy_accesses(config, backup.folder)
@@ -79,6 +83,11 @@ def check_ledger(copy: Path, what: str, progress: Progress) -> None:
             f"is damaged in {len(damages)} places, the first at revision {first.revision} of {first.partition.name} "
             f"({first.problem}); nothing was made of it; `memsidecar verify` lists them all",
         )
+
+
+def real_path(path: Path) -> Path:
+    """With links followed as far as that goes; a link to itself is left, for whoever opens it to complain about."""
+    return Path(os.path.realpath(path))
 
 
 def _copy_sessions(config: Config, folder: Path) -> str:

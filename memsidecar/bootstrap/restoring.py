@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -17,9 +20,9 @@ from memsidecar.adapters.sqlite_ledger import FILE_NAME as LEDGER
 from memsidecar.adapters.sqlite_ledger import FORMAT as LEDGER_FORMAT
 from memsidecar.adapters.sqlite_ledger import SqliteLedger, contents, cut_ledger
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
-from memsidecar.bootstrap.backing_up import SESSIONS, Progress, check_ledger
+from memsidecar.bootstrap.backing_up import SESSIONS, Progress, check_ledger, real_path
 from memsidecar.config import Config
-from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, LedgerDamaged
+from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, LedgerDamaged, StoreFull
 from memsidecar.domain.point_in_time import Cut, PointInTime
 from memsidecar.services.amending import Amending
 from memsidecar.services.hydration import Hydration
@@ -39,9 +42,7 @@ class Restored:
     aside: Path | None
 
 
-async def restore(
-    config: Config, source: Path, until: PointInTime | None, set_aside: bool, progress: Progress
-) -> Restored:
+def restore(config: Config, source: Path, until: PointInTime | None, set_aside: bool, progress: Progress) -> Restored:
     """Fills an empty data directory with a backup, as of a point in time if one is given; then without sessions and
     counts of recalls, of which a backup has the newest state only.
 
@@ -49,17 +50,20 @@ async def restore(
     Raises BackupUnusable, DataDirectoryBusy, DataDirectoryUnusable, InvalidField, StoreUnusable, StoreUnavailable.
     """
     manifest = _readable(source)
-    with DataDirectory.open(config.data_dir):
+    if real_path(config.data_dir).is_relative_to(real_path(source)):
+        raise DataDirectoryUnusable(str(config.data_dir), "is in the backup itself; choose another place")
+    with DataDirectory.open(config.data_dir, replace=True):
         try:
             restoring = Restoring.begin(config.data_dir, set_aside)
             try:
-                return await _restore(source, manifest, until, restoring, progress)
+                return _restore(source, manifest, until, restoring, progress)
             except BaseException:
                 restoring.give_up()
                 raise
-        except OSError as error:
-            reason = (error.strerror or "unknown reason").lower()
-            raise DataDirectoryUnusable(str(config.data_dir), f"cannot be filled: {reason}") from error
+        except (OSError, StoreFull) as error:
+            reason = error.strerror if isinstance(error, OSError) else os.strerror(errno.ENOSPC)
+            problem = f"cannot be filled: {(reason or 'unknown reason').lower()}"
+            raise DataDirectoryUnusable(str(config.data_dir), problem) from error
 
 
 def _readable(source: Path) -> Manifest:
@@ -73,7 +77,7 @@ def _readable(source: Path) -> Manifest:
     return manifest
 
 
-async def _restore(
+def _restore(
     source: Path, manifest: Manifest, until: PointInTime | None, restoring: Restoring, progress: Progress
 ) -> Restored:
     folder = restoring.folder
@@ -84,7 +88,7 @@ async def _restore(
     cuts: Sequence[Cut] = ()
     if until is not None:
         cuts = cut_ledger(ledger, ProtobufEventCodec(), until)
-        await _amend(folder, cuts)
+        asyncio.run(_amend(folder, cuts))
     check_ledger(ledger, "the ledger", progress)
     (folder / "FORMAT").write_text(f"{manifest.data_directory_format}\n", encoding="ascii")
     found = contents(ledger)

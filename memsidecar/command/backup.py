@@ -6,12 +6,12 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Final
 
 from memsidecar.command import exit_codes
 from memsidecar.command.bootstrap_seam import bootstrap
 from memsidecar.command.logs import configure
+from memsidecar.command.places import absolute
 from memsidecar.command.progress import ProgressLine
 from memsidecar.command.settings import Loaded
 
@@ -36,7 +36,7 @@ def backup(loaded: Loaded, target: str | None, as_json: bool) -> int:
     # Whoever serves goes first: reading every entry again takes a core for as long as it lasts.
     os.nice(_NICE)
     began, line = time.monotonic(), ProgressLine()
-    place = Path(target).expanduser().absolute()
+    place = absolute(target)
     try:
         manifest = bootstrap().back_up(loaded.config, place, line)
     finally:

@@ -42,7 +42,7 @@ class Bootstrap(Protocol):
 
     def restore(
         self, config: Config, source: Path, until: PointInTime | None, set_aside: bool, progress: Progress
-    ) -> Coroutine[Any, Any, Restored]:
+    ) -> Restored:
         """Fills an empty data directory with a backup, as of a point in time if one is given.
 
         Raises BackupUnusable, DataDirectoryBusy, DataDirectoryUnusable, InvalidField; then nothing is there.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -14,12 +13,15 @@ from typing import Final
 from memsidecar.command import exit_codes
 from memsidecar.command.bootstrap_seam import Restored, bootstrap
 from memsidecar.command.logs import configure
+from memsidecar.command.places import absolute
 from memsidecar.command.progress import ProgressLine
 from memsidecar.command.settings import Loaded
 from memsidecar.domain.point_in_time import AtRevision, AtTime, PointInTime
 from memsidecar.domain.revision import parse_revision
 from memsidecar.domain.scope import parse_partition
 
+# More than any revision has; Python refuses to read a few thousand.
+_DIGITS: Final = 30
 _SESSIONS: Final = {
     "included": "sessions are restored",
     "none": "there are no sessions in it",
@@ -50,9 +52,9 @@ def restore(loaded: Loaded, asked: Asked, set_aside: bool, as_json: bool) -> int
         print(f"memsidecar: {error}", file=sys.stderr)
         return exit_codes.USAGE
     began, line = time.monotonic(), ProgressLine()
-    source = Path(asked.source).expanduser().absolute()
+    source = absolute(asked.source)
     try:
-        restored = asyncio.run(bootstrap().restore(loaded.config, source, until, set_aside, line))
+        restored = bootstrap().restore(loaded.config, source, until, set_aside, line)
     finally:
         line.clear()
     if as_json:
@@ -82,7 +84,7 @@ def _point_in_time(asked: Asked) -> PointInTime | None:
     partition = parse_partition(asked.partition)
     if partition is None:
         raise ValueError(f"--partition is {asked.partition}: must be namespaces/NAMESPACE or namespaces/N/users/USER")
-    numeric = asked.to_revision.isascii() and asked.to_revision.isdigit()
+    numeric = asked.to_revision.isascii() and asked.to_revision.isdigit() and len(asked.to_revision) <= _DIGITS
     revision = int(asked.to_revision) if numeric else parse_revision(asked.to_revision, partition)
     if revision is None:
         raise ValueError(f"--to-revision is {asked.to_revision}: must be a number, or a token of {partition.name}")

@@ -84,8 +84,11 @@ class GraphStore(Protocol):
         """Memories of a partition in the order of their ids, after the given id."""
         ...
 
-    async def edges(self, partition: Partition, memory_id: str, relations: Collection[Relation] = ()) -> Sequence[Edge]:
-        """Edges from a memory to another, each once, ordered by relation and target; of the relations, or of all."""
+    async def edges(
+        self, partition: Partition, memory_ids: Sequence[str], relations: Collection[Relation] = ()
+    ) -> Sequence[Edge]:
+        """Edges from these memories to another, each once, ordered by relation, source and target; of the relations, or
+        of all."""
         ...
 
     async def neighbours(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from memsidecar.domain.errors import LedgerDamaged
 from memsidecar.domain.finding import Finding
-from memsidecar.domain.fold import ISSUING
+from memsidecar.domain.fold import ISSUING, Edge
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.scope import Partition
 from memsidecar.ports.graph import GraphStore
@@ -131,6 +132,9 @@ class Verification:
         while nodes := await self._graph.nodes(partition, after, NODES):
             ties = await self._graph.ties(partition, [node.memory_id for node in nodes])
             wrong = wanted.wrong_ties(ties, {node.memory_id for node in nodes})
+            edges: dict[str, list[Edge]] = defaultdict(list)
+            for edge in await self._graph.edges(partition, [node.memory_id for node in nodes], ISSUING):
+                edges[edge.source].append(edge)
             for node in nodes:
                 seen.add(node.memory_id)
                 memory = expected.get(node.memory_id)
@@ -138,7 +142,7 @@ class Verification:
                     yield Finding("graph", partition, node.memory_id, "is not in the ledger")
                 elif (node.kind, node.state, node.version) != (memory.kind, memory.state, memory.version):
                     yield Finding("graph", partition, node.memory_id, "is not at the ledger's version")
-                elif wanted.wrong_edges(memory, await self._graph.edges(partition, node.memory_id, ISSUING)):
+                elif wanted.wrong_edges(memory, edges[node.memory_id]):
                     yield Finding("graph", partition, node.memory_id, "its edges differ from the ledger's")
             for drawn_by in sorted(wrong):
                 yield Finding("graph", partition, drawn_by, "the edges that it draws differ from the ledger's")

@@ -61,7 +61,7 @@ class FakeBootstrap(ModuleType):
         self.calls.append(("back_up", config))
         return MANIFEST
 
-    async def restore(
+    def restore(
         self, config: Config, source: Path, until: PointInTime | None, set_aside: bool, progress: Progress
     ) -> Restored:
         self.calls.append(("restore", config))

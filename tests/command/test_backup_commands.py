@@ -59,6 +59,7 @@ def test_a_restore_goes_to_the_point_in_time_that_was_named(
         (["restore", "/b", "--to-revision=3", "--partition=namespaces/acme/users/"], "must be namespaces/NAMESPACE"),
         (["restore", "/b", "--to-revision=-3", NAME], "must be a number, or a token of namespaces/acme/users/ann"),
         (["restore", "/b", f"--to-revision={revision_token(Partition('acme'), 7)}", NAME], "or a token of"),
+        (["restore", "/b", f"--to-revision={'9' * 5000}", NAME], "must be a number, or a token of"),
         (["restore", "/b", "--to-revison=3"], "did you mean --to-revision?"),
     ],
 )
@@ -77,6 +78,12 @@ def test_a_backup_of_a_directory_that_is_not_there_is_a_usage_error(
     assert main(["backup", "/b", f"--data-dir={data / 'typo'}"]) == 2
     assert "does not exist" in capsys.readouterr().err
     assert bootstrap.calls == []
+
+
+def test_a_home_that_nobody_has_is_a_name(bootstrap: FakeBootstrap) -> None:
+    assert main(["backup", "~nobody.here/b"]) == 0
+    assert main(["restore", "~nobody.here/b"]) == 0
+    assert bootstrap.asked == (Path("~nobody.here/b").absolute(), None, False)
 
 
 def test_it_says_what_has_come_of_it(bootstrap: FakeBootstrap, data: Path, capsys: Output) -> None:

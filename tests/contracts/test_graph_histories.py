@@ -48,8 +48,7 @@ class Histories:
         assert await graph.nodes(partition, "", 1000) == model.nodes()
         assert await graph.conflicts(partition, "", 1000) == model.conflicts()
         assert await graph.ties(partition, ids) == model.ties(ids)
-        for memory_id in ids:
-            assert await graph.edges(partition, memory_id) == model.edges(memory_id)
+        assert await graph.edges(partition, ids) == model.edges(ids)
 
 
 def _cut(changes: Sequence[GraphChange], cuts: Sequence[int]) -> Iterator[Sequence[GraphChange]]:

@@ -60,7 +60,7 @@ async def test_empty_graph_has_applied_nothing(graph: GraphStore) -> None:
     assert await graph.applied() == 0
     assert await graph.node(ALICE, "x") is None
     assert await graph.nodes(ALICE, "", 10) == []
-    assert await graph.edges(ALICE, "x") == []
+    assert await graph.edges(ALICE, ["x"]) == []
     assert await graph.neighbours(ALICE, ["x"], 3, 10) == []
     assert await graph.ties(ALICE, ["x"]) == []
     assert await graph.conflicts(ALICE, "", 10) == []
@@ -87,14 +87,14 @@ async def test_all_relations_issue_from_a_memory_in_order(graph: GraphStore) -> 
     talk = memory("p", body=Episode("t", participants=("e1",), follows="p0"))
     others = [memory("p0", Kind.EPISODE), memory("e1", Kind.ENTITY), memory("e2", Kind.ENTITY)]
     await graph.apply(puts([*others, talk, fact]))
-    assert await graph.edges(ALICE, "f") == [
+    assert await graph.edges(ALICE, ["f"]) == [
         Edge("f", Relation.ABOUT, "e1"),
         Edge("f", Relation.ABOUT, "e2"),
         Edge("f", Relation.DERIVED_FROM, "p"),
         Edge("f", Relation.MENTIONS, "e1"),
         Edge("f", Relation.MENTIONS, "e2"),
     ]
-    assert await graph.edges(ALICE, "p") == [Edge("p", Relation.FOLLOWS, "p0"), Edge("p", Relation.MENTIONS, "e1")]
+    assert await graph.edges(ALICE, ["p"]) == [Edge("p", Relation.FOLLOWS, "p0"), Edge("p", Relation.MENTIONS, "e1")]
 
 
 async def test_put_replaces_properties_and_outgoing_edges_only(graph: GraphStore) -> None:
@@ -102,8 +102,8 @@ async def test_put_replaces_properties_and_outgoing_edges_only(graph: GraphStore
     await graph.apply(puts([*entities, memory("f", mentions=["e1", "e2"]), memory("g", derived_from=["f"])]))
     await graph.apply([put(10, memory("f", mentions=["e2", "e3"], version=2, state=State.DISPUTED))])
     assert await graph.node(ALICE, "f") == GraphNode("f", Kind.FACT, State.DISPUTED, 2)
-    assert [edge.target for edge in await graph.edges(ALICE, "f")] == ["e2", "e3"]
-    assert [edge.target for edge in await graph.edges(ALICE, "g")] == ["f"]
+    assert [edge.target for edge in await graph.edges(ALICE, ["f"])] == ["e2", "e3"]
+    assert [edge.target for edge in await graph.edges(ALICE, ["g"])] == ["f"]
     assert await graph.count(ALICE) == 5
 
 
@@ -116,13 +116,13 @@ async def test_last_put_of_a_batch_wins(graph: GraphStore) -> None:
 
 async def test_edge_to_a_missing_memory_is_left_out(graph: GraphStore) -> None:
     await graph.apply([put(1, memory("f", mentions=["nobody"]))])
-    assert await graph.edges(ALICE, "f") == []
+    assert await graph.edges(ALICE, ["f"]) == []
 
 
 async def test_edge_to_another_partitions_memory_is_left_out(graph: GraphStore) -> None:
     bob = Partition("acme", "bob")
     await graph.apply([put(1, memory("e", Kind.ENTITY, partition=bob)), put(2, memory("f", mentions=["e"]))])
-    assert await graph.edges(ALICE, "f") == []
+    assert await graph.edges(ALICE, ["f"]) == []
     assert await graph.neighbours(bob, ["e"], 3, 10) == []
 
 
@@ -130,7 +130,7 @@ async def test_purge_removes_the_memory_and_its_edges(graph: GraphStore) -> None
     await graph.apply(puts([memory("e", Kind.ENTITY), memory("f", mentions=["e"]), memory("g", derived_from=["f"])]))
     await graph.apply([purge(4, "f"), purge(5, "never was")])
     assert await graph.node(ALICE, "f") is None
-    assert await graph.edges(ALICE, "g") == []
+    assert await graph.edges(ALICE, ["g"]) == []
     assert await graph.neighbours(ALICE, ["e"], 3, 10) == []
     assert await graph.count(ALICE) == 2
 
@@ -138,7 +138,7 @@ async def test_purge_removes_the_memory_and_its_edges(graph: GraphStore) -> None
 async def test_purged_id_can_be_put_again_in_the_same_batch(graph: GraphStore) -> None:
     await graph.apply(puts([memory("e", Kind.ENTITY), memory("f", mentions=["e"])]))
     await graph.apply([purge(3, "e"), put(4, memory("e", Kind.ENTITY, version=9)), put(5, memory("x"))])
-    assert await graph.edges(ALICE, "f") == []
+    assert await graph.edges(ALICE, ["f"]) == []
     assert await graph.node(ALICE, "e") == GraphNode("e", Kind.ENTITY, State.ACTIVE, 9)
 
 
@@ -148,7 +148,7 @@ async def test_applying_again_changes_nothing(graph: GraphStore) -> None:
     await graph.apply(changes)
     await graph.apply(changes[:2])
     assert [node.version for node in await graph.nodes(ALICE, "", 10)] == [1, 2]
-    assert await graph.edges(ALICE, "f") == [Edge("f", Relation.MENTIONS, "e")]
+    assert await graph.edges(ALICE, ["f"]) == [Edge("f", Relation.MENTIONS, "e")]
     assert await graph.applied() == 3
 
 
@@ -284,9 +284,10 @@ async def same(
     assert await graph.nodes(partition, "", 1000) == model.nodes()
     assert await graph.count(partition) == len(model.memories)
     for memory_id in model.memories:
-        assert await graph.edges(partition, memory_id) == model.edges(memory_id)
+        assert await graph.edges(partition, [memory_id]) == model.edges([memory_id])
+    assert await graph.edges(partition, [*ids, "nobody", ids[0]]) == model.edges(ids)
     few = chance.sample(list(Relation), 3)
-    assert await graph.edges(partition, ids[0], few) == model.edges(ids[0], few)
+    assert await graph.edges(partition, [ids[0]], few) == model.edges([ids[0]], few)
     assert await graph.ties(partition, ids) == model.ties(ids)
     assert await graph.ties(partition, ids[:1]) == model.ties(ids[:1])
     assert await graph.conflicts(partition, "", 1000) == model.conflicts()

@@ -55,9 +55,9 @@ class NaiveGraph:
     def conflicts(self) -> list[GraphConflict]:
         return [GraphConflict(key, item.state, item.version) for key, item in sorted(self.judged.items())]
 
-    def edges(self, memory_id: str, relations: Collection[Relation] = ()) -> list[Edge]:
-        wanted = {e for e in self.links if e.source == memory_id and (not relations or e.relation in relations)}
-        return sorted(wanted, key=lambda edge: (edge.relation.value, edge.target))
+    def edges(self, memory_ids: Sequence[str], relations: Collection[Relation] = ()) -> list[Edge]:
+        wanted = {e for e in self.links if e.source in memory_ids and (not relations or e.relation in relations)}
+        return sorted(wanted, key=lambda edge: (edge.relation.value, edge.source, edge.target))
 
     def ties(self, memory_ids: Sequence[str]) -> list[Tie]:
         found = set()
@@ -123,8 +123,10 @@ class GraphInMemory:
     async def nodes(self, partition: Partition, after: str, limit: int) -> Sequence[GraphNode]:
         return [node for node in self._graph(partition).nodes() if node.memory_id > after][: max(limit, 0)]
 
-    async def edges(self, partition: Partition, memory_id: str, relations: Collection[Relation] = ()) -> Sequence[Edge]:
-        return self._graph(partition).edges(memory_id, relations)
+    async def edges(
+        self, partition: Partition, memory_ids: Sequence[str], relations: Collection[Relation] = ()
+    ) -> Sequence[Edge]:
+        return self._graph(partition).edges(memory_ids, relations)
 
     async def neighbours(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from memsidecar import bootstrap
@@ -28,8 +29,14 @@ def back_up(data: Path, target: Path, url: str = "") -> Manifest:
     return bootstrap.back_up(_config(data, url), target, _silent)
 
 
-def restore(source: Path, data: Path, until: PointInTime | None = None, set_aside: bool = False) -> Restored:
-    return asyncio.run(bootstrap.restore(_config(data), source, until, set_aside, _silent))
+def restore(
+    source: Path,
+    data: Path,
+    until: PointInTime | None = None,
+    set_aside: bool = False,
+    progress: Callable[[str, int, int], None] = _silent,
+) -> Restored:
+    return bootstrap.restore(_config(data), source, until, set_aside, progress)
 
 
 def findings(data: Path) -> list[Finding]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from memsidecar_client import Fact, Memsidecar, Message, Role
 from memsidecar.adapters.backup_directory import Manifest, read_manifest
 from memsidecar.adapters.data_directory import DataDirectory
 from memsidecar.domain.errors import BackupUnusable, DataDirectoryBusy, DataDirectoryUnusable, StoreUnusable
+from memsidecar.domain.point_in_time import AtTime
 from tests.e2e.backing_up import back_up, findings, restore
 from tests.e2e.damage import ALTERATIONS, flip_bits, ledger_of
 from tests.e2e.process import Launch, flags, run
@@ -134,9 +137,21 @@ def test_the_commands_say_what_they_did_and_refuse_what_would_do_harm(stopped: P
         (str(target), "included", "client", "kuzu")
     )
     assert [row["user"] for row in said["partitions"]] == ["ann"]
-    for where, problem in ((target, "exists"), (data / "graph" / "backup", "is in the data directory")):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    inside = data / "graph" / "backup"
+    for where, problem in (
+        (target, "exists"),
+        (Path("/"), "exists"),
+        (loop, "exists"),
+        (loop / "b", "symbolic links"),
+        (inside, "is in the data directory"),
+    ):
         with _refused(problem):
             back_up(data, where)
+    for where in (target, target / "data"):
+        with _refused("is in the backup itself"):
+            restore(target, where, set_aside=True)
     with DataDirectory.open(data), pytest.raises(DataDirectoryBusy, match="is in use by process"):
         restore(target, data, set_aside=True)
     with _refused("is not empty"):
@@ -190,6 +205,13 @@ def test_a_restore_that_is_killed_is_whole_or_has_not_happened(stopped: Path, tm
     assert findings(data) == []
 
 
+def test_a_restore_can_be_interrupted(stopped: Path, tmp_path: Path) -> None:
+    back_up(stopped, tmp_path / "backup")
+    with pytest.raises(KeyboardInterrupt):
+        restore(tmp_path / "backup", tmp_path / "data", progress=lambda *_: signal.raise_signal(signal.SIGINT))
+    assert {path.name for path in (tmp_path / "data").iterdir()} == {"LOCK"}
+
+
 def test_a_damaged_backup_is_refused_by_the_name_of_what_is_damaged(stopped: Path, tmp_path: Path) -> None:
     backup, data, dice = tmp_path / "backup", tmp_path / "data", random.Random(3)
     names = [file.path for file in back_up(stopped, backup).files]
@@ -220,20 +242,39 @@ def test_a_damaged_ledger_is_not_backed_up(stopped: Path, tmp_path: Path) -> Non
     assert not list(empty.iterdir())
 
 
+def test_half_a_restore_is_not_backed_up(stopped: Path, tmp_path: Path) -> None:
+    data, backup = tmp_path / "data", tmp_path / "backup"
+    back_up(stopped, backup)
+    # Two renames decide, the third puts the first file in its place.
+    assert killed_at("rename", 4, lambda: restore(backup, data))
+    assert list(data.glob("restore-*"))
+    with _refused("holds a restore that was interrupted"):
+        back_up(data, tmp_path / "again")
+    DataDirectory.open(data).close()
+    assert back_up(data, tmp_path / "again").sessions == "included"
+
+
+def test_a_format_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data" / "FORMAT").mkdir(parents=True)
+    with _refused("cannot be used: is a directory"):
+        back_up(tmp_path / "data", tmp_path / "backup")
+
+
 def test_sessions_of_another_server_are_not_included_and_that_is_said(stopped: Path, tmp_path: Path) -> None:
     manifest = back_up(stopped, tmp_path / "backup", url="redis://elsewhere:6379/0")
     assert manifest.sessions == "external"
     assert not (tmp_path / "backup" / "sessions").exists()
 
 
-@pytest.mark.parametrize("step", ["backup", "restore"])
+@pytest.mark.parametrize("step", ["backup", "restore", "to a moment"])
 def test_a_full_disk_leaves_nothing_behind_and_is_named(stopped: Path, tmp_path: Path, step: str) -> None:
     back_up(stopped, tmp_path / "whole")
     size = sum(path.stat().st_size for path in (tmp_path / "whole").rglob("*") if path.is_file())
     with small_volume(tmp_path / "small", 16) as volume:
         work: Callable[[], object] = lambda: back_up(stopped, volume.path / "new")  # noqa: E731
-        if step == "restore":
-            work = lambda: restore(tmp_path / "whole", volume.path / "new")  # noqa: E731
+        if step != "backup":
+            until = AtTime(int(time.time() * 1e6)) if step == "to a moment" else None
+            work = lambda: restore(tmp_path / "whole", volume.path / "new", until)  # noqa: E731
         for left in (0, size // 2, size):
             volume.fill(leave=left)
             with _refused("no space left on device"):

@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import file_digest
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from memsidecar.adapters.backup_directory.manifest import Manifest, StoredFile, 
 from memsidecar.domain.errors import BackupUnusable
 
 _UNFINISHED = ".incomplete"
+_LOCK_FILE = "LOCK"
 
 
 class BackupWriter:
@@ -33,17 +34,21 @@ class BackupWriter:
         Raises BackupUnusable when the target exists, another process writes it, or it cannot be written, a full disk
         among the reasons.
         """
-        folder = target.with_name(target.name + _UNFINISHED)
         with _writing(target):
             if target.exists() or target.is_symlink():
                 raise BackupUnusable(str(target), "exists; name a directory that does not")
+            folder = target.with_name(target.name + _UNFINISHED)
             folder.mkdir(mode=0o700, exist_ok=True)
-            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            # Not the folder itself: NFS locks only what is open for writing.
+            held = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            _take(held, target)
+            _take(held, folder, target)
             with _writing(target):
                 for left_over in folder.iterdir():
-                    shutil.rmtree(left_over) if left_over.is_dir() else left_over.unlink()
+                    if left_over.is_dir() and not left_over.is_symlink():
+                        shutil.rmtree(left_over)
+                    elif left_over.name != _LOCK_FILE:
+                        left_over.unlink()
                 yield cls(target, folder)
         except BaseException as error:
             if not isinstance(error, _Taken):
@@ -57,7 +62,7 @@ class BackupWriter:
         return tuple(
             StoredFile(path.relative_to(self.folder).as_posix(), path.stat().st_size, _sha256(path))
             for path in sorted(self.folder.rglob("*"))
-            if path.is_file()
+            if path.is_file() and path != self.folder / _LOCK_FILE
         )
 
     def finish(self, manifest: Manifest) -> None:
@@ -70,17 +75,27 @@ class BackupWriter:
             raise BackupUnusable(str(self._target), "has been made meanwhile; nothing was written")
         self.folder.rename(self._target)
         _sync(self._target.parent)
+        # While it has it, no other backup takes the folder for a left-over; a kill in between leaves an empty file.
+        (self._target / _LOCK_FILE).unlink()
 
 
 class _Taken(BackupUnusable):
     pass
 
 
-def _take(held: int, target: Path) -> None:
+def _take(held: int, folder: Path, target: Path) -> None:
+    taken = "is being written by another backup"
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise _Taken(str(target), "is being written by another backup") from error
+    except BlockingIOError as error:
+        raise _Taken(str(target), taken) from error
+    except OSError:
+        return  # A file system without locks is no reason to be without a backup.
+    # The other one may have come to its end between opening and locking, and have taken the file along.
+    with suppress(OSError):
+        if os.path.samestat(os.fstat(held), (folder / _LOCK_FILE).stat()):
+            return
+    raise _Taken(str(target), taken)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from memsidecar.adapters.data_directory.aside import set_aside
 from memsidecar.adapters.data_directory.directory import FORMAT, DataDirectory, format_of, owner_of
-from memsidecar.adapters.data_directory.restoring import Restoring
+from memsidecar.adapters.data_directory.restoring import Restoring, is_unfinished
 from memsidecar.adapters.data_directory.usage import DiskUsage
 
-__all__ = ["FORMAT", "DataDirectory", "DiskUsage", "Restoring", "format_of", "owner_of", "set_aside"]
+__all__ = ["FORMAT", "DataDirectory", "DiskUsage", "Restoring", "format_of", "is_unfinished", "owner_of", "set_aside"]

@@ -33,11 +33,12 @@ class DataDirectory:
         self._lock: int | None = lock
 
     @classmethod
-    def open(cls, path: Path) -> DataDirectory:
+    def open(cls, path: Path, replace: bool = False) -> DataDirectory:
         """Creates the directory (0700) when it is missing and takes its lock. Finishes a restore that was interrupted.
 
-        Raises DataDirectoryBusy, naming the owner, and DataDirectoryUnusable when it cannot be created or locked, or
-        when a newer release has written it.
+        With `replace` it is only to be filled anew: what is in it may be of any format. Raises DataDirectoryBusy,
+        naming the owner, and DataDirectoryUnusable when it cannot be created or locked, or when a newer release has
+        written it.
         """
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -51,7 +52,8 @@ class DataDirectory:
                 os.ftruncate(lock, 0)
                 os.pwrite(lock, _description().encode(), 0)
             finish(path)
-            _check_format(path)
+            if not replace:
+                _check_format(path)
         except OSError as error:
             os.close(lock)
             raise _unusable(path, error) from error
@@ -113,14 +115,16 @@ def _owner(lock: int) -> str:
 def format_of(path: Path) -> int | None:
     """The format of a directory, which may be in use; None when it has none yet.
 
-    Raises DataDirectoryUnusable when it is not to be read, or of a newer release; OSError.
+    Raises DataDirectoryUnusable when it is not to be read, or of a newer release.
     """
     try:
         text = (path / FORMAT_FILE).read_text(encoding="ascii", errors="replace").strip()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _unusable(path, error) from error
     if not (text.isascii() and text.isdigit()):
-        raise DataDirectoryUnusable(str(path), f"has a damaged {FORMAT_FILE} file; restore it from a backup")
+        raise DataDirectoryUnusable(str(path), f"has a damaged {FORMAT_FILE} file; restore a backup with --set-aside")
     if int(text) > FORMAT:
         raise DataDirectoryUnusable(
             str(path),

@@ -75,7 +75,8 @@ def finish(directory: Path) -> Path | None:
         if before := list(_contents(directory)):
             aside = directory / staged.name.replace(_STAGED, ASIDE).removesuffix(_WHOLE)
             aside.mkdir(mode=0o700, exist_ok=True)
-            for path in before:
+            # It says which release may read the rest, so it goes along; first, because alone it is no content.
+            for path in (*directory.glob(FORMAT_FILE), *before):
                 path.rename(aside / path.name)
             _sync(aside)
             _sync(directory)
@@ -87,6 +88,11 @@ def finish(directory: Path) -> Path | None:
         staged.rmdir()
         _sync(directory)
     return aside
+
+
+def is_unfinished(directory: Path) -> bool:
+    """Whether a restore was decided and has not come to its end, so that not all is in its place. Raises OSError."""
+    return any(any(directory.glob(f"{_STAGED}*{state}")) for state in (_WHOLE, _PLACING))
 
 
 def _contents(directory: Path) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from memsidecar.adapters.kuzu_graph.driver import Link, Row
@@ -48,18 +48,16 @@ def count(link: Link, partition: Partition) -> int:
     return int(rows[0][0]) if rows else 0
 
 
-def edges(link: Link, partition: Partition, memory_id: str, relations: Collection[Relation]) -> list[Edge]:
-    found = node(link, partition, memory_id)
-    names = _names(TABLES[found.kind], True, frozenset(relations)) if found is not None else ""
-    if found is None or not names:
-        return []
-    owner = partition_key(partition)
-    text = (
-        f"MATCH (a:{TABLES[found.kind]} {{key: $key}})-[e:{names}]->(b) WHERE b.partition = $partition "
-        "RETURN DISTINCT label(e), b.id"
-    )
-    rows = link.prepared(text, {"key": memory_key(owner, memory_id), "partition": owner})
-    return [Edge(memory_id, Relation(relation), target) for relation, target in sorted(rows)]
+def edges(link: Link, partition: Partition, memory_ids: Sequence[str], relations: Collection[Relation]) -> list[Edge]:
+    owner, found = partition_key(partition), set[Edge]()
+    for kind, keys in _keys_by_kind(owner, _there(link, partition, list(dict.fromkeys(memory_ids)))).items():
+        names = _names(TABLES[kind], True, frozenset(relations))
+        if not names:
+            continue
+        rest = f"-[e:{names}]->(b) WHERE b.partition = $partition RETURN DISTINCT a.id, label(e), b.id"
+        rows = _from_keys(link, TABLES[kind], keys, rest, {"partition": owner})
+        found.update(Edge(source, Relation(relation), target) for source, relation, target in rows)
+    return sorted(found, key=_order)
 
 
 @cache
@@ -111,17 +109,15 @@ def _hop(
 
     `limit` rows of each answer, smallest ids first, are enough: that many hold `limit` smallest ids of the whole.
     """
-    by_kind: dict[Kind, list[str]] = defaultdict(list)
-    for memory_id, kind in frontier:
-        by_kind[kind].append(memory_key(owner, memory_id))
     reached: dict[str, tuple[Kind, Edge]] = {}
-    for kind, keys in by_kind.items():
+    for kind, keys in _keys_by_kind(owner, frontier).items():
         for outward in (True, False):
             names = _names(TABLES[kind], outward, relations)
             if not names:
                 continue
             arrow = f"-[e:{names}]->" if outward else f"<-[e:{names}]-"
-            for memory_id, table, via in _ask(link, TABLES[kind], keys, arrow, owner, limit):
+            values = {"partition": owner, "limit": limit}
+            for memory_id, table, via in _from_keys(link, TABLES[kind], keys, f"{arrow}(b) {_REACHED}", values):
                 relation, _, other = via.partition(" ")
                 source, target = (other, memory_id) if outward else (memory_id, other)
                 edge = Edge(source, Relation(relation), target)
@@ -131,12 +127,19 @@ def _hop(
     return reached
 
 
-def _ask(link: Link, table: str, keys: list[str], arrow: str, owner: str, limit: int) -> list[Row]:
+def _keys_by_kind(owner: str, memories: Sequence[tuple[str, Kind]]) -> dict[Kind, list[str]]:
+    by_kind: dict[Kind, list[str]] = defaultdict(list)
+    for memory_id, kind in memories:
+        by_kind[kind].append(memory_key(owner, memory_id))
+    return by_kind
+
+
+def _from_keys(link: Link, table: str, keys: list[str], rest: str, values: Mapping[str, object]) -> list[Row]:
+    """A pattern that begins at (a), for each of the keys; `rest` is what follows."""
     if len(keys) <= _SINGLE_STARTS:
-        text = f"MATCH (a:{table} {{key: $key}}){arrow}(b) {_REACHED}"
-        return [row for key in keys for row in link.prepared(text, {"key": key, "partition": owner, "limit": limit})]
-    text = f"UNWIND $keys AS k MATCH (a:{table} {{key: k}}){arrow}(b) {_REACHED}"
-    return link.run(text, {"keys": keys, "partition": owner, "limit": limit})
+        text = f"MATCH (a:{table} {{key: $key}}){rest}"
+        return [row for key in keys for row in link.prepared(text, {"key": key, **values})]
+    return link.run(f"UNWIND $keys AS k MATCH (a:{table} {{key: k}}){rest}", {"keys": keys, **values})
 
 
 def _order(edge: Edge) -> tuple[str, str, str]:

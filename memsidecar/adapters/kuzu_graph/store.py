@@ -82,8 +82,10 @@ class KuzuGraph:
     async def nodes(self, partition: Partition, after: str, limit: int) -> Sequence[GraphNode]:
         return await self._read(reading.nodes, partition, after, limit)
 
-    async def edges(self, partition: Partition, memory_id: str, relations: Collection[Relation] = ()) -> Sequence[Edge]:
-        return await self._read(reading.edges, partition, memory_id, relations)
+    async def edges(
+        self, partition: Partition, memory_ids: Sequence[str], relations: Collection[Relation] = ()
+    ) -> Sequence[Edge]:
+        return await self._read(reading.edges, partition, memory_ids, relations)
 
     async def neighbours(
         self,

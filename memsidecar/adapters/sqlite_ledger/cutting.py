@@ -105,15 +105,16 @@ def _check_that_something_is_left(db: sqlite3.Connection, moment: int) -> None:
 def _moment_of(
     db: sqlite3.Connection, names: Mapping[int, Partition], partition: Partition, revision: int
 ) -> tuple[int, int]:
-    """The partition's number, and when the revision was recorded."""
+    """The partition's number, and by when all up to the revision was recorded."""
     number = next((number for number, each in names.items() if each == partition), None)
     if number is None:
         raise InvalidField("partition", f"{partition.name} is not in this backup")
+    # A partition may have requests only, which led to nothing.
+    (last,) = db.execute("SELECT ifnull(max(revision), 0) FROM event WHERE partition = ?", (number,)).fetchone()
+    if not 1 <= revision <= last:
+        raise InvalidField("to-revision", f"is {revision}; this backup has revisions 1 to {last} of {partition.name}")
     rows = "SELECT revision, recorded_at FROM event WHERE partition = ? AND revision >= ? ORDER BY revision LIMIT 2"
     found = db.execute(rows, (number, revision)).fetchall()
-    if not found or found[0][0] != revision:
-        (last,) = db.execute("SELECT max(revision) FROM event WHERE partition = ?", (number,)).fetchone()
-        raise InvalidField("to-revision", f"is {revision}; this backup has revisions 1 to {last} of {partition.name}")
     at = int(found[0][1])
     if len(found) == 2 and found[1][1] == at:
         # What is decided together is recorded at one time, and must not be torn apart.
@@ -123,7 +124,9 @@ def _moment_of(
         raise InvalidField(
             "to-revision", f"is {revision}, inside one write (revisions {first} to {last}); take {before}{last}"
         )
-    return number, at
+    # Not `at`: a clock that stepped back makes what came before it later, and that stays with its requests and jobs.
+    newest = "SELECT max(recorded_at) FROM event WHERE partition = ? AND revision <= ?"
+    return number, int(db.execute(newest, (number, revision)).fetchone()[0])
 
 
 def _cut(db: sqlite3.Connection, codec: EventCodec, owner: tuple[int, Partition], end: int | None, moment: int) -> Cut:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
+import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -159,3 +162,49 @@ def test_a_kill_at_any_moment_leaves_a_whole_backup_or_none(tmp_path: Path, call
         moment += 1
     _read(target, tmp_path / "out")
     assert (tmp_path / "b.incomplete").exists() is False
+
+
+def test_two_backups_of_one_name_exclude_each_other_where_only_files_are_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = fcntl.flock
+
+    def as_nfs_does(handle: int, operation: int) -> None:
+        if not fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_RDWR:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        real(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", as_nfs_does)
+    target = tmp_path / "b"
+    with BackupWriter.begin(target) as backup:
+        (backup.folder / "ledger.db").write_bytes(b"ledger")
+        with pytest.raises(BackupUnusable, match="by another backup"):
+            _write(target)
+        backup.finish(replace(MANIFEST, files=backup.stored()))
+    assert {path.name for path in target.iterdir()} == {"ledger.db", "manifest.json"}
+
+
+def test_a_backup_is_made_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert _write(tmp_path / "b") == _read(tmp_path / "b", tmp_path / "out")
+
+
+def test_a_lock_of_a_backup_that_came_to_its_end_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, target = fcntl.flock, tmp_path / "b"
+
+    def while_the_other_ends(handle: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", real)
+        (tmp_path / "b.incomplete").rename(target)
+        (target / "ledger.db").write_bytes(b"whole")
+        (tmp_path / "b.incomplete").mkdir()
+        (tmp_path / "b.incomplete" / "third").write_bytes(b"another")
+        real(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", while_the_other_ends)
+    with pytest.raises(BackupUnusable, match="by another backup"):
+        _write(target)
+    assert (target / "ledger.db").read_bytes() == b"whole"
+    assert (tmp_path / "b.incomplete" / "third").exists()

@@ -20,7 +20,7 @@ def _fill(restoring: Restoring) -> None:
 
 
 def _restore(path: Path, set_aside: bool = False) -> Path | None:
-    with DataDirectory.open(path):
+    with DataDirectory.open(path, replace=True):
         restoring = Restoring.begin(path, set_aside)
         try:
             _fill(restoring)
@@ -127,3 +127,15 @@ def test_a_disk_that_fails_at_any_moment_leaves_all_or_nothing(tmp_path: Path, m
         if not failed:
             break
     assert outcomes == {False, True}
+
+
+@pytest.mark.parametrize("text", ["99\n", "x"])
+def test_what_a_newer_release_left_is_set_aside_with_its_format(tmp_path: Path, text: str) -> None:
+    data = _used(tmp_path / "data")
+    (data / "FORMAT").write_text(text)
+    with pytest.raises(DataDirectoryUnusable):
+        DataDirectory.open(data)
+    aside = _restore(data, set_aside=True)
+    assert aside is not None
+    assert (_contents(aside), (aside / "FORMAT").read_text()) == (OLD, text)
+    DataDirectory.open(data).close()

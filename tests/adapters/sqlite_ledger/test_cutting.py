@@ -91,6 +91,7 @@ async def test_one_partition_goes_back_to_a_revision_and_the_others_stay(tmp_pat
         (AtRevision(ANN, 2), "inside one write (revisions 1 to 3); take 3"),
         (AtRevision(ANN, 9), "revisions 1 to 3"),
         (AtRevision(ANN, 0), "revisions 1 to 3"),
+        (AtRevision(ANN, 1 << 64), "revisions 1 to 3"),
         (AtRevision(BEN, 1), "is not in this backup"),
         (AtTime(NOW - 1), "nothing was recorded by then"),
     ],
@@ -107,6 +108,21 @@ async def test_a_clock_that_stepped_back_does_not_reorder(tmp_path: Path) -> Non
         for number, at in enumerate((NOW, LATER, NOW)):
             await ledger.append(batch(number, recorded(f"m{number}"), recorded_at=at))
     assert cut(tmp_path, AtTime(NOW)) == [Cut(ANN, 1, 2)]
+
+
+async def test_what_was_asked_before_a_clock_stepped_back_stays_asked(tmp_path: Path) -> None:
+    early, late = Request("early", b"d", b"a"), Request("late", b"d", b"a")
+    async with opened(tmp_path) as ledger:
+        asked = batch(0, recorded("m0"), recorded_at=LATER, requests=[early])
+        await ledger.append(replace(asked, jobs=(ItemDue("job", "m0"),)))
+        await ledger.append(batch(1, recorded("m1"), recorded_at=NOW))
+        gone = batch(2, recorded("m2"), recorded_at=NOW + 1, requests=[late])
+        await ledger.append(replace(gone, jobs=(ItemDue("gone", "m2"),)))
+    assert cut(tmp_path, AtRevision(ANN, 2)) == [Cut(ANN, 2, 1)]
+    async with opened(tmp_path) as ledger:
+        assert await ledger.find_request(ANN, "early") is not None
+        assert await ledger.find_request(ANN, "late") is None
+        assert [item.job_id for item in await ledger.due_items(9, 9)] == ["job"]
 
 
 async def test_a_request_is_new_again_when_its_events_are_gone(tmp_path: Path) -> None:
