@@ -15,7 +15,7 @@ from memsidecar import __version__
 from memsidecar.adapters.data_directory import DataDirectory
 from memsidecar.bootstrap.metrics import open_metrics
 from memsidecar.bootstrap.services import make_services
-from memsidecar.bootstrap.shown import Shown
+from memsidecar.bootstrap.shown import Shown, of_traces
 from memsidecar.bootstrap.stores import open_sessions, open_stores
 from memsidecar.bootstrap.tracing import open_tracer
 from memsidecar.config import Config
@@ -50,6 +50,7 @@ async def run(config: Config) -> None:
         # First, and so closed last: what the stores do at the end is seen, too.
         tracer = open_tracer(config, stack)
         shown = Shown()
+        shown.add(of_traces(tracer))
         stores = await open_stores(config, stack, shown, tracer)
         sessions, tokenizer = await open_sessions(config, stack, shown, tracer)
         services = await make_services(config, stores, sessions, tokenizer, stack, shown, tracer)

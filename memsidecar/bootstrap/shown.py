@@ -12,6 +12,7 @@ from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.bootstrap.models import Models
 from memsidecar.domain.measures import Calls
 from memsidecar.ports.metrics import Kind, Metric
+from memsidecar.ports.tracing import Tracer
 from memsidecar.services.residency import Residency
 
 _COUNTER, _GAUGE, _HISTOGRAM = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
@@ -175,6 +176,17 @@ def of_sessions(calls: Calls, server: ValkeyServer | None) -> Sequence[Metric]:
             _COUNTER,
             "Times that the private session server ended and was started again.",
             lambda: [((), 0 if server is None else server.restarts)],
+        ),
+    )
+
+
+def of_traces(tracer: Tracer | None) -> Sequence[Metric]:
+    return (
+        Metric(
+            "memsidecar_spans_dropped_total",
+            _COUNTER,
+            "Spans of traces that never reached the collector; 0 without tracing.endpoint.",
+            lambda: [((), 0 if tracer is None else tracer.dropped)],
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from memsidecar.domain.profile_choice import read_choice
 
 # A Unix socket's address holds 108 bytes, the closing NUL among them.
 MAX_SOCKET_PATH_BYTES: Final = 107
+# A token, and what can be printed of Latin-1.
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [\x20-\x7e\xa0-\xff]*")
 
 
 def contradictions(config: Config) -> Iterator[tuple[str, str]]:
@@ -70,6 +73,10 @@ def _of_tracing(tracing: Tracing) -> Iterator[tuple[str, str]]:
         yield "tracing.service_name", "must not be empty"
     for key, text in (("tracing.attributes", tracing.attributes), ("tracing.headers", tracing.headers)):
         try:
-            read_key_values(text, key)
+            values = read_key_values(text, key)
         except InvalidField as error:
             yield error.violations[0]
+            continue
+        # What HTTP does not carry would fail with each batch, long after the start.
+        if key == "tracing.headers" and not all(map(_HEADER.fullmatch, map(": ".join, values.items()))):
+            yield key, "holds a name or a value that no HTTP header may have; write authorization=Bearer%20..."

@@ -31,6 +31,11 @@ class Tracer(Protocol):
     Nothing here raises, blocks or waits for whoever collects.
     """
 
+    @property
+    def dropped(self) -> int:
+        """Spans that were lost since the start: whoever collects was away, or too slow."""
+        ...
+
     def serve(self, method: str, metadata: Iterable[tuple[str, str | bytes]], request_id: str) -> CallSpan:
         """The span of a call, current for the rest of this task. `method` is `package.Service/Method`; the caller's own
         span, if the metadata names one, is its parent, and the caller has decided whether it is kept."""

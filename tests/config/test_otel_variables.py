@@ -105,3 +105,10 @@ def test_what_is_wrong_is_named_and_only_where_traces_are_sent() -> None:
 @pytest.mark.parametrize("endpoint", ["collector:4318", "grpc://collector:4317", "http://", "http://h:x", "nonsense"])
 def test_an_endpoint_is_an_http_address(endpoint: str) -> None:
     assert "tracing.endpoint: is not an http(s) address" in problems({}, {"tracing.endpoint": endpoint})
+
+
+@pytest.mark.parametrize("headers", ["a b=c", "schlüssel=c", "authorization=Bearer%20秘密"])
+def test_a_header_that_http_does_not_carry_is_an_error_of_the_start(headers: str) -> None:
+    said = problems({**COLLECTOR, "OTEL_EXPORTER_OTLP_HEADERS": headers})
+    assert "tracing.headers: holds a name or a value that no HTTP header may have" in said
+    assert "秘密" not in said

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from memsidecar.bootstrap.shown import of_traces
 from memsidecar.bootstrap.tracing import open_tracer, traced_extractor
 from memsidecar.config import Config
 from memsidecar.config.tracing import Tracing
@@ -33,6 +34,19 @@ async def test_a_variable_that_the_sdk_cannot_read_is_an_error_of_the_start(monk
     monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "many")
     with pytest.raises(InvalidField, match="OTEL_"):
         open_tracer(Config(tracing=Tracing("http://localhost:4318")), AsyncExitStack())
+
+
+async def test_spans_that_were_lost_are_a_metric() -> None:
+    with trace_collector() as collector:
+        collector.status = 400
+        async with AsyncExitStack() as stack:
+            tracer = open_tracer(Config(tracing=Tracing(collector.endpoint)), stack)
+            assert tracer is not None
+            for _ in range(3):
+                tracer.serve("a/B", (), "r").end("OK", "", "")
+    lost = {metric.name: list(metric.read()) for metric in of_traces(tracer)}
+    assert lost == {"memsidecar_spans_dropped_total": [((), 3)]}
+    assert [list(metric.read()) for metric in of_traces(None)] == [[((), 0)]]
 
 
 async def test_what_a_model_reads_in_the_background_is_a_trace_of_its_own() -> None:

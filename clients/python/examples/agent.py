@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from agent_model import Message, Model, chosen_model
-from agent_terminal import Lines, Screen, unless
+from agent_terminal import Lines, Screen, printable, unless
 
 from memsidecar_client import (
     AsyncGeneration,
@@ -76,6 +76,7 @@ class Chat:
         self._memory, self._model, self._screen = memory, model, screen
         self._session: AsyncSession = memory.session()
         self._writing: asyncio.Task[None] | None = None
+        self._in_turn = self._is_stopped = False
 
     async def begin(self, wait: float) -> bool:
         """Opens the session, once memory is there. Raises MemsidecarError when it is not within `wait` seconds."""
@@ -85,6 +86,7 @@ class Chat:
 
     async def turn(self, line: str) -> bool:
         """Whether it was answered and remembered."""
+        self._in_turn, self._is_stopped = True, False
         question: Message = {"role": "user", "content": line}
         try:
             context = await self._memory.build_context(
@@ -116,12 +118,15 @@ class Chat:
                 await self._outcome(self._writing)
             return False
         finally:
-            self._writing = None
+            self._writing, self._in_turn = None, False
         return outcome is not GenerationOutcome.FAILED
 
     def stop(self) -> bool:
-        """Stops the answer that is being written; whether there was one."""
-        return self._writing is not None and self._writing.cancel()
+        """Stops the answer that is being written, or about to be; whether there was one."""
+        self._is_stopped = True
+        if self._writing is not None:
+            self._writing.cancel()
+        return self._in_turn
 
     async def end(self) -> None:
         """Hands what is not remembered yet to long-term memory."""
@@ -132,6 +137,8 @@ class Chat:
             self._screen.note(f"! the session is left open: {type(error).__name__}")
 
     async def _outcome(self, writing: asyncio.Task[None]) -> GenerationOutcome:
+        if self._is_stopped:  # while memory was asked
+            writing.cancel()
         await asyncio.wait({writing})
         if writing.cancelled():
             self._screen.note("! stopped")
@@ -139,7 +146,7 @@ class Chat:
         error = writing.exception()
         if error is not None:
             self._screen.note("! the model failed")
-            print(f"agent: {type(error).__name__}: {error}", file=sys.stderr)
+            print(f"agent: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
             return GenerationOutcome.FAILED
         self._screen.end_line()
         return GenerationOutcome.COMPLETED
@@ -245,7 +252,7 @@ async def talk(arguments: argparse.Namespace, model: Model, screen: Screen, line
             if not await unless(ended, chat.begin(arguments.wait)):
                 return code
         except MemsidecarError as error:
-            print(f"agent: no memory: {error} (is `memsidecar serve` running?)", file=sys.stderr)
+            print(f"agent: no memory: {printable(str(error))} (is `memsidecar serve` running?)", file=sys.stderr)
             return 1
         while (line := await lines.next(ended)) not in (None, "/quit"):
             if line and not await chat.turn(line):

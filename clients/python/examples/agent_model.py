@@ -32,9 +32,14 @@ def chosen_model(pace: float) -> tuple[Model, str]:
             async with await client.chat.completions.create(model=name, messages=asked, stream=True) as stream:
                 async for chunk in stream:
                     if chunk.choices and chunk.choices[0].delta.content:
-                        yield chunk.choices[0].delta.content
+                        yield _encodable(chunk.choices[0].delta.content)
 
     return write, f"{name} answers"
+
+
+def _encodable(text: str) -> str:
+    """With U+FFFD for half a character, which JSON may hold and nothing that is sent or shown."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _scripted(pace: float) -> Model:

@@ -13,6 +13,15 @@ T = TypeVar("T")
 PROMPT = "❯ "
 NOTE_WIDTH = 100
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
+# What a terminal would obey and not show: control characters, and those that turn the direction of writing.
+_OBEYED = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_SHOWN: dict[int, str | None] = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _OBEYED}
+_SHOWN.update({ord("\n"): "\n", ord("\t"): "\t", ord("\r"): None})
+
+
+def printable(text: str) -> str:
+    """What may be shown of a text that anybody wrote: a memory, a model, a server. `\\x1b` stands for an escape."""
+    return text.translate(_SHOWN)
 
 
 class Screen:
@@ -27,18 +36,18 @@ class Screen:
         text = text if self._in_line else text.lstrip(" ")
         if text:
             self._in_line = not text.endswith("\n")
-            self._say(text)
+            self._say(printable(text))
 
     def note(self, text: str) -> None:
         """One line, cut where it would be too long."""
         self.end_line()
-        line = " ".join(text.split())
+        line = " ".join(printable(text).split())
         line = line if len(line) <= NOTE_WIDTH else line[: NOTE_WIDTH - 1] + "…"
         self._say(f"  {DIM}{line}{PLAIN}\n" if self._dims else f"  {line}\n")
 
     def prompt(self, line: str | None = None) -> None:
         """Asks for a line, or shows one that was not typed."""
-        self._say(PROMPT if line is None else f"{PROMPT}{line}\n")
+        self._say(PROMPT if line is None else f"{PROMPT}{printable(line)}\n")
 
     def end_line(self) -> None:
         if self._in_line:

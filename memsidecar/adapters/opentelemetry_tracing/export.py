@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
@@ -33,8 +34,9 @@ class BackgroundExport(SpanProcessor):
     `dropped` counts the spans that were lost since the start, because the queue was full or they could not be sent.
     """
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self._exporter = exporter
+    def __init__(self, exporter: SpanExporter, after_failure: Callable[[], None] = lambda: None) -> None:
+        """`after_failure` is called after each request that failed, in the thread that sends."""
+        self._exporter, self._after_failure = exporter, after_failure
         self._queue: deque[ReadableSpan] = deque()
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._overflow = self._unsent = self._sending = self._told = 0
@@ -99,6 +101,7 @@ class BackgroundExport(SpanProcessor):
             self._sending = 0
             if not sent:
                 self._unsent += len(batch)
+                self._after_failure()
                 if self._stopping.is_set():
                     return
             self._tell(sent)

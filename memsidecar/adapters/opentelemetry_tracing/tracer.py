@@ -24,6 +24,7 @@ from opentelemetry.trace.status import StatusCode
 
 from memsidecar.adapters.opentelemetry_tracing.export import BackgroundExport
 from memsidecar.adapters.opentelemetry_tracing.sampling import sampler
+from memsidecar.adapters.opentelemetry_tracing.session import ForgetfulSession
 from memsidecar.adapters.opentelemetry_tracing.settings import TracingSettings
 from memsidecar.ports.tracing import Attributes, CallSpan, Span
 
@@ -58,12 +59,15 @@ class OpenTelemetryTracer:
 
     def __init__(self, settings: TracingSettings, exporter: SpanExporter | None = None) -> None:
         """`exporter` replaces the one that sends to `settings.endpoint`."""
+        session = ForgetfulSession()
         if exporter is None:
             # Its lines quote the collector's answers and the address; what matters of them is counted here.
             for name in ("opentelemetry", "urllib3"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-            exporter = OTLPSpanExporter(settings.endpoint, headers=dict(settings.headers), timeout=settings.timeout)
-        self._export = BackgroundExport(exporter)
+            exporter = OTLPSpanExporter(
+                settings.endpoint, headers=dict(settings.headers), timeout=settings.timeout, session=session
+            )
+        self._export = BackgroundExport(exporter, session.forget)
         described = {
             "service.instance.id": str(uuid.uuid4()),
             "service.version": settings.version,

@@ -25,8 +25,8 @@ class MetricsCollector(Collector):
             yield _family(metric)
 
     def describe(self) -> Iterator[Family]:
-        # Else the registry collects once to learn the names.
-        return iter(())
+        """The names alone, by which a request may choose (`name[]`)."""
+        return (Family(each.name.removesuffix("_total"), each.text, each.kind.value) for each in self._metrics)
 
 
 def _family(metric: Metric) -> Family:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import logging
 import socket
 import threading
+import time
+import traceback
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from socketserver import ThreadingMixIn
 from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
@@ -15,10 +20,12 @@ from prometheus_client.process_collector import ProcessCollector
 
 from memsidecar.adapters.prometheus_metrics.collector import MetricsCollector
 
+_log = logging.getLogger(__name__)
+
 PATH: Final = "/metrics"
 # Scrapes at once. Prometheus sends one in 15 s or so; more are somebody who forgets connections, and are cut.
 AT_ONCE: Final = 8
-# Seconds that one may take to send its request and to read the answer.
+# Seconds that one may take in all: to send its request, however it trickles, and to read the answer.
 PATIENCE: Final = 10.0
 # Seconds between looks at whether to stop.
 POLL: Final = 0.2
@@ -57,6 +64,10 @@ class _Handler(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class's name
         """A line for each scrape says nothing."""
 
+    def get_stderr(self) -> Any:
+        # Where wsgiref prints a traceback for each reader that is too slow.
+        return io.StringIO()
+
 
 class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
@@ -71,19 +82,43 @@ class _Server(ThreadingMixIn, WSGIServer):
         self.server_name, self.server_port = str(address[0]), int(address[1])
         self.setup_environ()
         self.set_app(app)
-        self._places = threading.BoundedSemaphore(AT_ONCE)
+        self._until: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
+        with self._lock:
+            has_place = len(self._until) < AT_ONCE
+            if has_place:
+                self._until[request] = time.monotonic() + PATIENCE
+        if not has_place:
             self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread could be started
+            with self._lock:
+                del self._until[request]
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
-            super().process_request_thread(request, client_address)
+            self.finish_request(request, client_address)
+        except Exception:
+            self.handle_error(request, client_address)
         finally:
-            self._places.release()
+            # Its place is given back while its descriptor is still its own.
+            with self._lock:
+                del self._until[request]
+            self.shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Between polls: a socket's timeout begins anew with each byte, so the whole time is looked at here."""
+        now = time.monotonic()
+        with self._lock:
+            for request, until in self._until.items():
+                if now >= until:
+                    with suppress(OSError):  # gone already
+                        request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Who asks and does not wait for the answer is no error of ours."""
@@ -94,7 +129,14 @@ def _only_metrics(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable
 
     def respond(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ["PATH_INFO"] == PATH:
-            return app(environ, start_response)
+            try:
+                return app(environ, start_response)
+            except Exception as error:
+                # Without its message, and in the log's own format: wsgiref would print it.
+                where = "".join(traceback.format_tb(error.__traceback__))
+                _log.error("metrics could not be shown: %s\n%s", type(error).__name__, where)
+                start_response("500 Internal Server Error", [("Content-Type", "text/plain; charset=utf-8")])
+                return [b"metrics could not be shown; the log says why\n"]
         start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
         return [b"metrics are at /metrics\n"]
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 import time
@@ -54,6 +55,23 @@ async def test_what_is_left_is_sent_at_the_end(collector: TraceCollector) -> Non
     assert (len(collector.spans), tracer.dropped) == (BATCH + 3, 0)
     assert {span.resource["service.name"] for span in collector.spans} == {"mine"}
     assert {headers["authorization"] for headers in collector.headers} == {"Bearer k"}
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_what_could_not_be_sent_does_not_wait_for_the_garbage_collector(
+    collector: TraceCollector, is_there: bool
+) -> None:
+    collector.status = 400
+    tracer = OpenTelemetryTracer(TracingSettings(collector.endpoint if is_there else "http://127.0.0.1:1", timeout=0.3))
+    gc.collect()
+    gc.disable()
+    try:
+        make(tracer, 10)
+        await tracer.close(5.0)
+        assert [each for each in gc.get_objects() if type(each) is ReadableSpan] == []
+        assert tracer.dropped == 10
+    finally:
+        gc.enable()
 
 
 async def test_while_the_collector_hangs_nobody_waits_and_what_does_not_fit_is_counted(

@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -82,6 +83,52 @@ async def test_it_answers_while_the_event_loop_stands_still(port: int) -> None:
     asking.start()
     asking.join(10)
     assert "m_open 3.0" in answers[0]
+
+
+async def test_a_request_may_choose_by_name(port: int) -> None:
+    _, text = await asyncio.to_thread(fetch, port, "/metrics?name[]=m_open&name[]=m_done_total")
+    assert {metric.name for metric in read(text)} == {"m_open", "m_done"}
+
+
+async def test_what_fails_is_in_the_log_without_its_words_and_not_on_stderr(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def failing() -> list[tuple[tuple[str, ...], float]]:
+        raise RuntimeError(" ".join(("a", "secret")))
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = MetricsServer(listening, MetricsCollector([Metric("m", Kind.GAUGE, "Broken.", failing)]))
+    server.start()
+    with pytest.raises(urllib.error.HTTPError) as failed:
+        await asyncio.to_thread(fetch, listening.getsockname()[1])
+    await server.close()
+    assert failed.value.code == 500
+    assert "RuntimeError" in caplog.text
+    assert "a secret" not in caplog.text
+    assert capfd.readouterr().err == ""
+
+
+async def test_who_sends_a_byte_now_and_then_locks_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.5)
+    monkeypatch.setattr(module, "POLL", 0.05)
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = MetricsServer(listening, MetricsCollector(METRICS))
+    server.start()
+    port = listening.getsockname()[1]
+    slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(module.AT_ONCE)]
+
+    def trickle_until_cut(connection: socket.socket) -> None:
+        end = time.monotonic() + 10
+        with connection, suppress(ConnectionError):
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+            while time.monotonic() < end:
+                connection.sendall(b"x")
+                time.sleep(0.05)
+            raise AssertionError("never cut")
+
+    await asyncio.gather(*(asyncio.to_thread(trickle_until_cut, each) for each in slow))
+    assert "m_open" in (await asyncio.to_thread(fetch, port))[1]
+    await server.close()
 
 
 async def test_who_forgets_connections_locks_nobody_out(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

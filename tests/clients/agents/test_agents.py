@@ -153,6 +153,47 @@ def test_a_signal_stops_the_answer_and_keeps_what_was_said(sidecar: Sidecar, num
     assert "User: My sister lives in Porto.\nAssistant: A long story." in remembered(sidecar, user)
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_while_memory_is_asked_stops_the_answer_before_it_begins(
+    mortal: Sidecar, number: signal.Signals, code: int
+) -> None:
+    asked: list[Messages] = []
+
+    def answer(messages: Messages) -> Iterator[str]:
+        asked.append(messages)
+        yield "One."
+
+    with endpoint(answer) as variables, Agent(mortal.target, "hasty", variables=variables) as agent:
+        agent.say("My sister lives in Porto.")
+        agent.shows("One.\n")
+        os.kill(mortal.pid, signal.SIGSTOP)
+        try:
+            agent.say("And mine in Oslo.")
+            agent.shows("❯ And mine in Oslo.\n")
+            agent.signal(number)
+            # Without memory, after three seconds.
+            agent.shows("answered without memory")
+        finally:
+            os.kill(mortal.pid, signal.SIGCONT)
+        assert agent.wait() == (code or 1)
+    assert "  ! stopped\n" in agent.shown.partition("❯ And mine in Oslo.\n")[2]
+    assert len(asked) == 1
+
+
+def test_what_a_terminal_would_obey_is_shown_and_not_obeyed(sidecar: Sidecar) -> None:
+    with Memsidecar(sidecar.target, user="hostile") as memory:
+        memory.remember("The Fado concert in Alfama \x1b[2J\x9b2J\u202e begins at 21:30.")
+
+    def answer(messages: Messages) -> Iterator[str]:
+        yield "Oslo \x1b]0;owned\x07 or\r\nRome.\tOr the \ud800 Fado concert in Alfama."
+
+    with endpoint(answer) as variables, Agent(sidecar.target, "hostile", variables=variables) as agent:
+        assert agent.end("\x1b[31mWhat\x1b[0m now?") == 0
+    assert "❯ \\x1b[31mWhat\\x1b[0m now?\n" in agent.shown
+    assert "Oslo \\x1b]0;owned\\x07 or\nRome.\tOr the \ufffd Fado" in agent.shown
+    assert [each for each in agent.shown if each not in "\n\t" and not each.isprintable()] == []
+
+
 def test_ctrl_c_stops_an_answer_and_at_the_prompt_it_ends(sidecar: Sidecar) -> None:
     typing, terminal = pty.openpty()
     released = threading.Event()

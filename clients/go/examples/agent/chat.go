@@ -51,7 +51,7 @@ type chat struct {
 	model   model
 	screen  *screen
 	name    string
-	writing atomic.Pointer[context.CancelCauseFunc]
+	turning atomic.Pointer[context.CancelCauseFunc]
 }
 
 func newChat(memory *memsidecar.Client, model model, screen *screen) *chat {
@@ -72,6 +72,12 @@ func (c *chat) begin(ctx context.Context) error {
 
 // turn says whether the line was answered and remembered.
 func (c *chat) turn(ctx context.Context, line string) bool {
+	writing, cancelWriting := context.WithCancelCause(ctx)
+	c.turning.Store(&cancelWriting)
+	defer func() {
+		c.turning.Store(nil)
+		cancelWriting(nil)
+	}()
 	building, cancel := context.WithTimeout(ctx, contextTimeout)
 	built, err := c.memory.BuildContext(building, &memsidecarv1.BuildContextRequest{
 		Query:        &memsidecarv1.Query{Text: line, Session: c.name},
@@ -81,7 +87,7 @@ func (c *chat) turn(ctx context.Context, line string) bool {
 	})
 	cancel()
 	if err != nil {
-		return c.answerAlone(ctx, line, err)
+		return c.answerAlone(writing, line, err)
 	}
 	known := memoriesIn(built)
 	if len(known) > 0 {
@@ -91,11 +97,11 @@ func (c *chat) turn(ctx context.Context, line string) bool {
 		Prompt: line, Session: c.name, KnownMemories: known, MinConfidence: proto.Float64(minConfidence),
 	})
 	if err != nil {
-		return c.answerAlone(ctx, line, err)
+		return c.answerAlone(writing, line, err)
 	}
 	defer generation.Close() //nolint:errcheck // finishing has told
 	answer := &answer{context: messagesOf(built), question: message{"user", line}, generation: generation, shown: map[string]bool{}}
-	outcome := c.outcome(ctx, func(ctx context.Context) error { return c.write(ctx, answer) })
+	outcome := c.outcome(writing, func(ctx context.Context) error { return c.write(ctx, answer) })
 	// What was said is remembered, also when the answer was stopped or has failed.
 	if _, err := generation.FinishWith(ctx, outcome, true); err != nil {
 		c.screen.note("! not remembered: %s", codeOf(err))
@@ -104,9 +110,10 @@ func (c *chat) turn(ctx context.Context, line string) bool {
 	return outcome != memsidecarv1.GenerationOutcome_GENERATION_OUTCOME_FAILED
 }
 
-// stop stops the answer that is being written, and says whether there was one.
+// stop stops the answer that is being written, or about to be, and says whether there was
+// one.
 func (c *chat) stop() bool {
-	cancel := c.writing.Load()
+	cancel := c.turning.Load()
 	if cancel != nil {
 		(*cancel)(errStopped)
 	}
@@ -124,21 +131,19 @@ func (c *chat) end(ctx context.Context) {
 	c.screen.note("◦ session ended and remembered")
 }
 
-// outcome has the model write, in a way that stop can end.
+// outcome has the model write, in the context of a turn, which stop ends.
 func (c *chat) outcome(ctx context.Context, write func(context.Context) error) memsidecarv1.GenerationOutcome {
-	ctx, cancel := context.WithCancelCause(ctx)
-	c.writing.Store(&cancel)
-	err := write(ctx)
-	c.writing.Store(nil)
-	stopped := errors.Is(context.Cause(ctx), errStopped)
-	cancel(nil)
+	err := ctx.Err()
+	if err == nil {
+		err = write(ctx)
+	}
 	switch {
-	case stopped:
+	case errors.Is(context.Cause(ctx), errStopped):
 		c.screen.note("! stopped")
 		return memsidecarv1.GenerationOutcome_GENERATION_OUTCOME_STOPPED
 	case err != nil:
 		c.screen.note("! the model failed")
-		fmt.Fprintln(os.Stderr, "agent:", err)
+		fmt.Fprintln(os.Stderr, "agent:", printable(err.Error()))
 		return memsidecarv1.GenerationOutcome_GENERATION_OUTCOME_FAILED
 	}
 	c.screen.endLine()

@@ -91,7 +91,7 @@ func converse(ended context.Context, chat *chat, lines *lines, wait time.Duratio
 		if errors.Is(ended.Err(), context.Canceled) {
 			return 0
 		}
-		fmt.Fprintf(os.Stderr, "agent: no memory: %v (is `memsidecar serve` running?)\n", err)
+		fmt.Fprintf(os.Stderr, "agent: no memory: %s (is `memsidecar serve` running?)\n", printable(err.Error()))
 		return exitFailed
 	}
 	// What was begun is finished after the end, too: only what is new depends on it.

@@ -34,14 +34,14 @@ func (s *screen) write(text string) {
 	}
 	if text != "" {
 		s.inLine = !strings.HasSuffix(text, "\n")
-		s.say(text)
+		s.say(printable(text))
 	}
 }
 
 // note is one line, cut where it would be too long.
 func (s *screen) note(format string, arguments ...any) {
 	s.endLine()
-	line := []rune(strings.Join(strings.Fields(fmt.Sprintf(format, arguments...)), " "))
+	line := []rune(strings.Join(strings.Fields(printable(fmt.Sprintf(format, arguments...))), " "))
 	if len(line) > noteWidth {
 		line = append(line[:noteWidth-1], '…')
 	}
@@ -50,6 +50,25 @@ func (s *screen) note(format string, arguments ...any) {
 	} else {
 		s.say(fmt.Sprintf("  %s\n", string(line)))
 	}
+}
+
+// printable is what may be shown of a text that anybody wrote: a memory, a model, a server.
+// What a terminal would obey and not show is escaped: control characters, and those that
+// turn the direction of writing.
+func printable(text string) string {
+	var shown strings.Builder
+	for _, each := range text {
+		switch {
+		case each == '\r':
+		case each < 0x20 && each != '\n' && each != '\t', each >= 0x7f && each < 0xa0:
+			fmt.Fprintf(&shown, `\x%02x`, each)
+		case each >= 0x202a && each <= 0x202e, each >= 0x2066 && each <= 0x2069:
+			fmt.Fprintf(&shown, `\u%04x`, each)
+		default:
+			shown.WriteRune(each)
+		}
+	}
+	return shown.String()
 }
 
 func (s *screen) endLine() {
@@ -101,7 +120,7 @@ func (l *lines) next(ctx context.Context) (line string, ok bool) {
 	case l.typed && !ok:
 		l.screen.say("\n")
 	case !l.typed && ok && line != "":
-		l.screen.say(promptMark + line + "\n")
+		l.screen.say(promptMark + printable(line) + "\n")
 	}
 	return line, ok
 }
