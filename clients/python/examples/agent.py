@@ -266,7 +266,7 @@ def main() -> int:
     parser.add_argument("--script", metavar="FILE", help="what the user says, a line each, instead of the terminal")
     parser.add_argument("--user", default="me", help="whose memory it is (%(default)s)")
     parser.add_argument("--target", default="", help="of the sidecar; default: the one of this machine")
-    parser.add_argument("--wait", type=float, default=10, metavar="SECONDS", help="for the sidecar (%(default)s)")
+    parser.add_argument("--wait", type=float, default=30, metavar="SECONDS", help="for the sidecar (%(default)s)")
     parser.add_argument("--pace", type=float, default=0.05, metavar="SECONDS", help="a word of the scripted model")
     arguments = parser.parse_args()
     model, described = chosen_model(arguments.pace)

@@ -35,7 +35,7 @@ func main() {
 	script := flag.String("script", "", "what the user says, a line each, in a `file` instead of the terminal")
 	user := flag.String("user", "me", "whose memory it is")
 	target := flag.String("target", "", "of the sidecar; default: the one of this machine")
-	wait := flag.Float64("wait", 10, "`seconds` to wait for the sidecar")
+	wait := flag.Float64("wait", 30, "`seconds` to wait for the sidecar")
 	pace := flag.Float64("pace", 0.05, "`seconds` a word of the scripted model")
 	flag.Parse()
 	source := os.Stdin
