@@ -19,15 +19,20 @@ func conflictResult(conflict *memsidecarv1.Conflict, memories []*memsidecarv1.Me
 var knowledgeOperations = map[string]operation{
 	"list_conflicts": func(ctx context.Context, p *played, a arguments) (result, error) {
 		request := &memsidecarv1.ListConflictsRequest{PageSize: a.number("page_size")}
+		for _, name := range a.texts("states") {
+			state := memsidecarv1.ConflictState(memsidecarv1.ConflictState_value["CONFLICT_STATE_"+name])
+			request.States = append(request.States, state)
+		}
 		conflicts, err := collected(p.client.AllConflicts(ctx, request))
 		if err != nil {
 			return nil, err
 		}
+		names := texts(conflicts, (*memsidecarv1.Conflict).GetName)
 		return result{
 			"states": texts(conflicts, func(c *memsidecarv1.Conflict) string {
 				return short(c.GetState(), c.GetState().String())
 			}),
-			"first": append(texts(conflicts, (*memsidecarv1.Conflict).GetName), "")[0],
+			"first": append(names, "")[0], "last": append([]string{""}, names...)[len(names)],
 		}, nil
 	},
 	"get_conflict": func(ctx context.Context, p *played, a arguments) (result, error) {
@@ -100,10 +105,20 @@ var jobOperations = map[string]operation{
 		return jobResult(answer.GetJob()), err
 	},
 	"watch_job": func(ctx context.Context, p *played, a arguments) (result, error) {
-		jobs, err := collected(p.client.WatchJob(ctx, a.text("name")))
-		if err != nil {
-			return nil, err
+		var last result
+		for job, err := range p.client.WatchJob(ctx, a.text("name")) {
+			if err != nil {
+				return nil, err
+			}
+			isFirst := last == nil
+			last = jobResult(job)
+			if a.is("leave") {
+				return last, nil
+			}
+			if isFirst {
+				p.performAll(ctx, a["between"])
+			}
 		}
-		return result{"last": jobResult(jobs[len(jobs)-1])["state"]}, nil
+		return result{"last": last["state"]}, nil
 	},
 }

@@ -102,7 +102,13 @@ var memoryOperations = map[string]operation{
 		}
 		memories, err := collected(p.client.AllMemories(ctx, request))
 		found := texts(memories, memsidecar.TextOf)
-		return result{"texts": found, "mentions": found}, err
+		outcomes := []string{}
+		for _, memory := range memories {
+			if episode := memory.GetEpisode(); episode != nil {
+				outcomes = append(outcomes, short(episode.GetOutcome(), episode.GetOutcome().String()))
+			}
+		}
+		return result{"texts": found, "mentions": found, "outcomes": outcomes}, err
 	},
 	"update_memory": func(ctx context.Context, p *played, a arguments) (result, error) {
 		memory := memoryOf(a)

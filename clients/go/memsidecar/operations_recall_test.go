@@ -12,7 +12,22 @@ func recallOptions(a arguments) *memsidecarv1.RecallOptions {
 	if revision := a.text("min_revision"); revision != "" {
 		options.MinRevision = &memsidecarv1.Revision{Token: revision}
 	}
+	if tier := a.text("tier"); tier != "" {
+		options.Tiers = []memsidecarv1.Tier{memsidecarv1.Tier(memsidecarv1.Tier_value["TIER_"+tier])}
+	}
 	return options
+}
+
+func queryOf(a arguments) *memsidecarv1.Query {
+	query := &memsidecarv1.Query{Text: a.text("query")}
+	if numbers, ok := a["embedding"].([]any); ok {
+		query.Embedding = &memsidecarv1.Embedding{}
+		for _, number := range numbers {
+			value, _ := number.(float64)
+			query.Embedding.Values = append(query.Embedding.Values, float32(value))
+		}
+	}
+	return query
 }
 
 var recallOperations = map[string]operation{
@@ -24,7 +39,7 @@ var recallOperations = map[string]operation{
 	},
 	"recall": func(ctx context.Context, p *played, a arguments) (result, error) {
 		answer, err := p.client.RecallOnce(ctx, &memsidecarv1.RecallOnceRequest{
-			Query: &memsidecarv1.Query{Text: a.text("query")}, Options: recallOptions(a),
+			Query: queryOf(a), Options: recallOptions(a),
 		})
 		return result{"texts": texts(answer.GetHits(), hitText)}, err
 	},

@@ -2,6 +2,7 @@ package memsidecar_test
 
 import (
 	"context"
+	"strings"
 
 	"github.com/memsidecar/memsidecar/clients/go/memsidecar"
 	memsidecarv1 "github.com/memsidecar/memsidecar/clients/go/memsidecar/v1"
@@ -49,9 +50,13 @@ var sessionOperations = map[string]operation{
 	},
 	"append": func(ctx context.Context, p *played, a arguments) (result, error) {
 		var messages []*memsidecarv1.Message
-		for _, each := range a.items("messages") {
-			role := memsidecarv1.MessageRole(memsidecarv1.MessageRole_value["MESSAGE_ROLE_"+each.text("role")])
-			messages = append(messages, &memsidecarv1.Message{Role: role, Text: each.text("text")})
+		longer := max(1, int(a.number("text_repeat")))
+		for range max(1, a.number("repeat")) {
+			for _, each := range a.items("messages") {
+				role := memsidecarv1.MessageRole(memsidecarv1.MessageRole_value["MESSAGE_ROLE_"+each.text("role")])
+				text := strings.Repeat(each.text("text"), longer)
+				messages = append(messages, &memsidecarv1.Message{Role: role, Text: text})
+			}
 		}
 		if _, given := a["expected_last_seq"]; given {
 			answer, err := p.session(a).AppendAfter(ctx, int64(a.number("expected_last_seq")), messages...)

@@ -19,6 +19,8 @@ var streamOperations = map[string]operation{
 }
 
 func rememberStream(ctx context.Context, p *played, a arguments) (result, error) {
+	ctx, cancel := a.limited(ctx)
+	defer cancel()
 	start := &memsidecarv1.StreamRememberStart{RequestId: a.text("request_id")}
 	stream, err := p.client.StreamRemember(ctx, start)
 	if err != nil {
@@ -28,6 +30,7 @@ func rememberStream(ctx context.Context, p *played, a arguments) (result, error)
 	for i, text := range a.texts("texts") {
 		if i > 0 {
 			time.Sleep(seconds(a.float("wait")))
+			p.performAll(ctx, a["between"])
 		}
 		if err := stream.Send(memsidecar.Said(text, "")); err != nil {
 			return nil, err
@@ -44,6 +47,8 @@ func rememberStream(ctx context.Context, p *played, a arguments) (result, error)
 }
 
 func generate(ctx context.Context, p *played, a arguments) (result, error) {
+	ctx, cancel := a.limited(ctx)
+	defer cancel()
 	options := []memsidecar.GenerationOption{}
 	if a.is("remember") {
 		options = append(options, memsidecar.WithRemember())
@@ -104,6 +109,8 @@ func (p *played) generationStep(
 		err := generation.Rewind(value.(int)) //nolint:forcetypeassert // of our own table
 		*fed = (*fed)[:generation.Len()]
 		return err
+	case "meanwhile":
+		p.performAll(ctx, []any{value})
 	case "wait":
 		time.Sleep(seconds(arguments{"wait": value}.float("wait")))
 	case "draining":
@@ -118,7 +125,14 @@ func (p *played) generationStep(
 	case "abandon":
 		return generation.Close()
 	case "finish":
-		summary, err := generation.Finish(ctx)
+		finish := func() (*memsidecar.GenerationSummary, error) { return generation.Finish(ctx) }
+		if value != nil {
+			outcome := memsidecarv1.GenerationOutcome_value["GENERATION_OUTCOME_"+fmt.Sprint(value)]
+			finish = func() (*memsidecar.GenerationSummary, error) {
+				return generation.FinishWith(ctx, memsidecarv1.GenerationOutcome(outcome), true)
+			}
+		}
+		summary, err := finish()
 		if err != nil {
 			return err
 		}
@@ -171,6 +185,8 @@ func watch(ctx context.Context, p *played, a arguments) (result, error) {
 		switch act, isProcess := processActions[name]; {
 		case isProcess:
 			err = act(p.sidecar)
+		case name == "meanwhile":
+			p.performAll(ctx, []any{value})
 		case name == "write":
 			_, err = memoryOperations["create_memory"](ctx, p, arguments{"statement": value})
 		case name == "until":
@@ -181,6 +197,14 @@ func watch(ctx context.Context, p *played, a arguments) (result, error) {
 		}
 	}
 	return result{"texts": said, "changes": kinds, "interrupted": interrupted}, nil
+}
+
+// limited gives a step's deadline to its context.
+func (a arguments) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if limit := a.float("deadline"); limit > 0 {
+		return context.WithTimeout(ctx, seconds(limit))
+	}
+	return context.WithCancel(ctx)
 }
 
 // scriptWord is a step that is a word, or a word with a value.

@@ -14,16 +14,17 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/memsidecar/memsidecar/clients/go/memsidecar"
+	memsidecarv1 "github.com/memsidecar/memsidecar/clients/go/memsidecar/v1"
 )
 
 // The scenarios are one table for both clients; tests/clients/scenarios/README.md says
 // how they are written.
 const scenarioFolder = "../../../tests/clients/scenarios"
+
+// tables are the files that are no scenarios.
+var tables = []string{"operations.yaml", "reasons.yaml", "endings.yaml"}
 
 type scenario struct {
 	Name   string            `yaml:"scenario"`
@@ -37,6 +38,8 @@ type scenario struct {
 
 type step struct {
 	Do     string            `yaml:"do"`
+	Shared bool              `yaml:"shared"`
+	Ends   string            `yaml:"ends"`
 	With   map[string]any    `yaml:"with"`
 	Expect map[string]any    `yaml:"expect"`
 	Save   map[string]string `yaml:"save"`
@@ -48,6 +51,8 @@ type step struct {
 
 // played is one scenario on its way.
 type played struct {
+	t       *testing.T
+	reasons map[string]reason
 	client  *memsidecar.Client
 	sidecar *sidecar
 	saved   map[string]string
@@ -61,10 +66,11 @@ func TestScenarios(t *testing.T) {
 
 func play(t *testing.T, told scenario) {
 	user := regexp.MustCompile(`\W+`).ReplaceAllString(told.Name, "-")
-	server, err := shared.start()
+	common, err := shared.start()
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := common
 	if told.Server != nil {
 		server = startSidecar(t, told.Server)
 	}
@@ -76,6 +82,7 @@ func play(t *testing.T, told scenario) {
 		options = append(options, memsidecar.WithToken(told.Client.Token))
 	}
 	run := &played{
+		t: t, reasons: readReasons(t),
 		client: server.client(t, options...), sidecar: server,
 		saved: map[string]string{"user": user, "mine": "namespaces/default/users/" + user},
 	}
@@ -83,25 +90,57 @@ func play(t *testing.T, told scenario) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer time.AfterFunc(2*time.Minute, cancel).Stop()
+	there := *run
+	there.client, there.sidecar = common.client(t, memsidecar.WithUser(user)), common
 	for i, step := range told.Steps {
-		result, err := run.do(ctx, step)
-		where := fmt.Sprintf("step %d, %s", i+1, step.Do)
-		switch {
-		case step.Error != nil:
-			checkError(t, where, step, err, run.saved)
-		case err != nil:
-			t.Fatalf("%s: %v", where, err)
+		on := run
+		if step.Shared {
+			on = &there
 		}
-		for name, want := range step.Expect {
-			checkField(t, where+": "+name, normal(run.filled(want)), result[name])
-		}
-		for name, field := range step.Save {
-			run.saved[name] = fmt.Sprint(result[field])
-		}
-		if t.Failed() {
-			t.Fatalf("%s gave %v", where, result)
-		}
+		on.perform(ctx, fmt.Sprintf("step %d, %s", i+1, step.Do), step)
 	}
+}
+
+// perform does a step and holds its result against what is expected.
+func (p *played) perform(ctx context.Context, where string, step step) {
+	p.t.Helper()
+	result, err := p.do(ctx, step)
+	switch {
+	case step.Error != nil:
+		p.checkError(where, step, err)
+	case err != nil:
+		p.t.Fatalf("%s: %v", where, err)
+	}
+	for name, want := range step.Expect {
+		checkField(p.t, where+": "+name, normal(p.filled(want)), result[name])
+	}
+	for name, field := range step.Save {
+		p.saved[name] = fmt.Sprint(result[field])
+	}
+	if p.t.Failed() {
+		p.t.Fatalf("%s gave %v", where, result)
+	}
+}
+
+// performAll does the steps within a step.
+func (p *played) performAll(ctx context.Context, steps any) {
+	p.t.Helper()
+	for _, inner := range innerSteps(p.t, steps) {
+		p.perform(ctx, "meanwhile, "+inner.Do, inner)
+	}
+}
+
+func innerSteps(t *testing.T, told any) []step {
+	t.Helper()
+	text, err := yaml.Marshal(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []step
+	if err := yaml.Unmarshal(text, &steps); err != nil {
+		t.Fatal(err)
+	}
+	return steps
 }
 
 func (p *played) do(ctx context.Context, step step) (map[string]any, error) {
@@ -122,17 +161,22 @@ var processActions = map[string]func(*sidecar) error{
 	"kill":   func(s *sidecar) error { s.kill(); return nil },
 	"stop":   func(s *sidecar) error { s.stop(); return nil },
 	"exited": func(s *sidecar) error { <-s.exited; return nil },
+	"damage": (*sidecar).damage,
 	"start":  (*sidecar).start,
 }
 
-func checkError(t *testing.T, where string, step step, err error, saved map[string]string) {
+func (p *played) checkError(where string, step step, err error) {
+	t, saved := p.t, p.saved
 	t.Helper()
 	var failed *memsidecar.Error
 	if !errors.As(err, &failed) {
 		t.Fatalf("%s: want %+v, got %v", where, *step.Error, err)
 	}
-	if code := codeNames[failed.Code]; code != step.Error.Code || failed.Reason != step.Error.Reason {
-		t.Errorf("%s: want %+v, got %s %v", where, *step.Error, code, err)
+	if !errors.Is(err, kinds[step.Error.Code]) || failed.Reason != step.Error.Reason {
+		t.Errorf("%s: want %+v, got %v", where, *step.Error, err)
+	}
+	if failed.Reason != "" {
+		p.checkReason(where, failed)
 	}
 	for key, want := range step.Error.Metadata {
 		if want = fill(want, saved); failed.Metadata[key] != want {
@@ -142,6 +186,24 @@ func checkError(t *testing.T, where string, step step, err error, saved map[stri
 	named := slices.ContainsFunc(failed.Violations, func(v memsidecar.Violation) bool { return v.Field == step.Error.Field })
 	if step.Error.Field != "" && !named {
 		t.Errorf("%s: no violation of %s in %v", where, step.Error.Field, failed.Violations)
+	}
+}
+
+// checkReason holds an error against what its reason promises.
+func (p *played) checkReason(where string, failed *memsidecar.Error) {
+	p.t.Helper()
+	promised := p.reasons[failed.Reason]
+	value := memsidecarv1.ErrorReason(memsidecarv1.ErrorReason_value["ERROR_REASON_"+failed.Reason])
+	if !errors.Is(failed, kinds[promised.Code]) || !memsidecar.HasReason(failed, value) {
+		p.t.Errorf("%s: want %s, got %v", where, promised.Code, failed)
+	}
+	for _, key := range promised.Metadata {
+		if _, ok := failed.Metadata[key]; !ok {
+			p.t.Errorf("%s: no %s in %v", where, key, failed.Metadata)
+		}
+	}
+	if (failed.RetryAfter > 0) != promised.Retry {
+		p.t.Errorf("%s: %s says to come back after %v", where, failed.Reason, failed.RetryAfter)
 	}
 }
 
@@ -166,7 +228,7 @@ func readScenarios(t *testing.T) []scenario {
 	files, _ := filepath.Glob(filepath.Join(scenarioFolder, "*.yaml"))
 	var all []scenario
 	for _, file := range files {
-		if filepath.Base(file) == "operations.yaml" {
+		if slices.Contains(tables, filepath.Base(file)) {
 			continue
 		}
 		var some []scenario
@@ -188,35 +250,6 @@ func readYAML(t *testing.T, file string, into any) {
 	if err := yaml.Unmarshal(text, into); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-}
-
-func TestEveryRPCHasAScenario(t *testing.T) {
-	calls := map[string]string{}
-	readYAML(t, filepath.Join(scenarioFolder, "operations.yaml"), &calls)
-	covered, used := map[string]bool{}, map[string]bool{}
-	for _, each := range readScenarios(t) {
-		for _, step := range each.Steps {
-			used[step.Do] = true
-		}
-	}
-	for operation, call := range calls {
-		if operations[operation] == nil {
-			t.Errorf("%s is not in the table of operations", operation)
-		}
-		covered[call] = used[operation]
-	}
-	protoregistry.GlobalFiles.RangeFilesByPackage("memsidecar.v1", func(file protoreflect.FileDescriptor) bool {
-		for i := range file.Services().Len() {
-			service := file.Services().Get(i)
-			for j := range service.Methods().Len() {
-				call := fmt.Sprintf("%s/%s", service.Name(), service.Methods().Get(j).Name())
-				if !covered[call] {
-					t.Errorf("%s has no scenario", call)
-				}
-			}
-		}
-		return true
-	})
 }
 
 // filled replaces ${name} by what an earlier step saved.
@@ -273,9 +306,11 @@ func normal(value any) any {
 
 func seconds(number float64) time.Duration { return time.Duration(number * float64(time.Second)) }
 
-var codeNames = map[codes.Code]string{
-	codes.InvalidArgument: "INVALID_ARGUMENT", codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS",
-	codes.Aborted: "ABORTED", codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Unavailable: "UNAVAILABLE",
-	codes.DeadlineExceeded: "DEADLINE_EXCEEDED", codes.Unauthenticated: "UNAUTHENTICATED",
-	codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.Canceled: "CANCELLED", codes.Internal: "INTERNAL",
+// kinds are the errors of the client by the status that they stand for.
+var kinds = map[string]error{
+	"INVALID_ARGUMENT": memsidecar.ErrInvalidArgument, "NOT_FOUND": memsidecar.ErrNotFound,
+	"ALREADY_EXISTS": memsidecar.ErrAlreadyExists, "ABORTED": memsidecar.ErrConflict,
+	"FAILED_PRECONDITION": memsidecar.ErrFailedPrecondition, "UNAVAILABLE": memsidecar.ErrUnavailable,
+	"RESOURCE_EXHAUSTED": memsidecar.ErrResourceExhausted, "DATA_LOSS": memsidecar.ErrDataLoss,
+	"DEADLINE_EXCEEDED": memsidecar.ErrDeadlineExceeded, "UNAUTHENTICATED": memsidecar.ErrUnauthenticated,
 }

@@ -1,7 +1,9 @@
 package memsidecar_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -127,6 +129,20 @@ func (s *sidecar) kill() {
 
 // stop is SIGTERM: the sidecar drains; start or kill follows.
 func (s *sidecar) stop() { _ = s.process.Process.Signal(syscall.SIGTERM) }
+
+// damage alters what the ledger of a stopped sidecar says of what "gets damaged".
+func (s *sidecar) damage() error {
+	path := filepath.Join(s.data, "ledger.db")
+	written, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	altered := bytes.ReplaceAll(written, []byte("gets damaged"), []byte("gets Damaged"))
+	if bytes.Equal(altered, written) {
+		return errors.New("the ledger has nothing that gets damaged")
+	}
+	return os.WriteFile(path, altered, 0o600)
+}
 
 func (s *sidecar) client(t *testing.T, options ...memsidecar.Option) *memsidecar.Client {
 	t.Helper()

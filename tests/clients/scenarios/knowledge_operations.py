@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memsidecar_client import Job, Memory, MemoryConflict
+from memsidecar_client import ConflictState, Job, Memory, MemoryConflict
 
 from tests.clients.scenarios.playing import Arguments, Operation, Playing, Result
 
@@ -21,8 +21,15 @@ def of_conflict(conflict: MemoryConflict, memories: Sequence[Memory]) -> Result:
 
 
 async def list_conflicts(playing: Playing, given: Arguments) -> Result:
-    conflicts = [each async for each in playing.client.conflicts(page_size=given.get("page_size", 0))]
-    return {"states": [each.state.name for each in conflicts], "first": conflicts[0].name if conflicts else ""}
+    states = [ConflictState[name] for name in given.get("states", [])]
+    pages = playing.client.conflicts(states=states, page_size=given.get("page_size", 0))
+    conflicts = [each async for each in pages]
+    names = [each.name for each in conflicts]
+    return {
+        "states": [each.state.name for each in conflicts],
+        "first": names[0] if names else "",
+        "last": names[-1] if names else "",
+    }
 
 
 async def get_conflict(playing: Playing, given: Arguments) -> Result:
@@ -84,7 +91,12 @@ async def cancel_job(playing: Playing, given: Arguments) -> Result:
 
 async def watch_job(playing: Playing, given: Arguments) -> Result:
     async with playing.client.watch_job(given["name"]) as changes:
-        jobs = [job async for job in changes]
+        jobs = [await anext(changes)]
+        if given.get("leave"):
+            return of_job(jobs[0])
+        for step in given.get("between", []):
+            await playing.perform(playing, step)
+        jobs += [job async for job in changes]
     return {"last": jobs[-1].state.name}
 
 

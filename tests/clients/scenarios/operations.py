@@ -10,6 +10,7 @@ from memsidecar_client import (
     ConflictPolicy,
     ConversationTurn,
     Entity,
+    Episode,
     Fact,
     FeedbackKind,
     Filter,
@@ -22,6 +23,7 @@ from memsidecar_client import (
     Remembered,
     Role,
     Session,
+    Tier,
     Written,
 )
 
@@ -110,8 +112,10 @@ async def list_memories(playing: Playing, given: Arguments) -> Result:
         order=MemoryOrder.NEWEST_FIRST if given.get("newest_first") else MemoryOrder.UNSPECIFIED,
         page_size=given.get("page_size", 0),
     )
-    texts = [memory.text async for memory in pages]
-    return {"texts": texts, "mentions": texts}
+    memories = [memory async for memory in pages]
+    texts = [memory.text for memory in memories]
+    outcomes = [memory.body.outcome.name for memory in memories if isinstance(memory.body, Episode)]
+    return {"texts": texts, "mentions": texts, "outcomes": outcomes}
 
 
 async def update_memory(playing: Playing, given: Arguments) -> Result:
@@ -139,13 +143,19 @@ async def server_info(playing: Playing, given: Arguments) -> Result:
 
 async def recall(playing: Playing, given: Arguments) -> Result:
     found = await playing.client.recall(
-        given["query"], max_hits=given.get("max_hits", 0), min_revision=given.get("min_revision", "")
+        given["query"],
+        embedding=given.get("embedding"),
+        tiers=[Tier[given["tier"]]] if "tier" in given else (),
+        max_hits=given.get("max_hits", 0),
+        min_revision=given.get("min_revision", ""),
     )
     return {"texts": [hit.memory.text for hit in found.hits]}
 
 
 async def recall_stream(playing: Playing, given: Arguments) -> Result:
-    async with playing.client.recall_stream(given["query"], max_hits=given.get("max_hits", 0)) as events:
+    async with playing.client.recall_stream(
+        given["query"], max_hits=given.get("max_hits", 0), min_revision=given.get("min_revision", "")
+    ) as events:
         async for event in events:
             if isinstance(event, RecallDone):
                 return {"texts": [hit.memory.text for hit in event.result.hits], "done": True}
@@ -204,7 +214,9 @@ async def delete_session(playing: Playing, given: Arguments) -> Result:
 
 
 async def append(playing: Playing, given: Arguments) -> Result:
-    messages = [Message(Role[message["role"]], message["text"]) for message in given["messages"]]
+    longer = given.get("text_repeat", 1)
+    told = given["messages"] * given.get("repeat", 1)
+    messages = [Message(Role[message["role"]], message["text"] * longer) for message in told]
     expected: int | None = given.get("expected_last_seq")
     appended = await playing.client.session(given["session"]).append(messages, expected_last_seq=expected)
     return {"seqs": list(appended.seqs)}

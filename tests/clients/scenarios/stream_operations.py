@@ -11,6 +11,7 @@ from memsidecar_client import (
     AsyncGeneration,
     Draining,
     GenerationEvent,
+    GenerationOutcome,
     MemoryChanged,
     Preference,
     Recalled,
@@ -26,10 +27,14 @@ class Left(Exception):
 
 async def remember_stream(playing: Playing, given: Arguments) -> Result:
     try:
-        async with playing.client.remember_stream(request_id=given.get("request_id", "")) as stream:
+        async with playing.client.remember_stream(
+            request_id=given.get("request_id", ""), timeout=given.get("deadline")
+        ) as stream:
             for number, text in enumerate(given["texts"]):
                 if number:
                     await asyncio.sleep(given.get("wait", 0))
+                    for step in given.get("between", []):
+                        await playing.perform(playing, step)
                 await stream.send([text])
             if given.get("abandon"):
                 raise Left
@@ -52,6 +57,7 @@ async def generation(playing: Playing, given: Arguments) -> Result:
         remember=given.get("remember", False),
         min_confidence=0.05,
         max_hits=1,
+        timeout=given.get("deadline"),
         **({"resume_timeout": given["resume_seconds"]} if "resume_seconds" in given else {}),
     )
     try:
@@ -77,6 +83,8 @@ async def _generation_step(playing: Playing, stream: AsyncGeneration, step: Any,
         case "rewind":
             await stream.rewind(value)
             return fed[: stream.length]
+        case "meanwhile":
+            await playing.perform(playing, value)
         case "wait":
             await asyncio.sleep(value)
         case "draining":
@@ -85,7 +93,7 @@ async def _generation_step(playing: Playing, stream: AsyncGeneration, step: Any,
         case "abandon":
             raise Left
         case "finish":
-            summary = await stream.finish()
+            summary = await stream.finish(GenerationOutcome[value or "COMPLETED"])
             for event in stream.new_events():
                 _take(event, told)
             told |= {"resumed": summary.resumed, "remembered": bool(summary.remembered)}
@@ -110,6 +118,8 @@ async def watch(playing: Playing, given: Arguments) -> Result:
             word, value = _word(step)
             if await act(playing, word):
                 continue
+            if word == "meanwhile":
+                await playing.perform(playing, value)
             if word == "write":
                 await playing.client.create_memory(Preference(value))
             while word == "until" and len(told["texts"]) < value:

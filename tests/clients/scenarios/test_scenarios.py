@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor import FileDescriptor
+from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
 from memsidecar_client import AsyncMemsidecar, MemsidecarError
 from memsidecar_client import v1 as stubs
+from memsidecar_client.v1.error_reason_pb2 import ErrorReason
 
 from tests.clients.scenarios import knowledge_operations, operations, stream_operations
-from tests.clients.scenarios.playing import Operation, Playing, act, check, check_error, operation_calls, scenarios
+from tests.clients.scenarios.playing import Operation, Playing, act, all_steps, check, check_error, scenarios, table
 from tests.sidecar import Sidecar
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -33,18 +34,22 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: str(scenario["scenario"]))
 async def test_scenario(scenario: Mapping[str, Any], shared: Sidecar, tmp_path: Path) -> None:
     if "server" not in scenario:
-        await play(scenario, shared)
+        await play(scenario, shared, shared)
         return
     with Sidecar(tmp_path / "data", scenario["server"]) as own:
-        await play(scenario, own)
+        await play(scenario, own, shared)
 
 
-async def play(scenario: Mapping[str, Any], sidecar: Sidecar) -> None:
+async def play(scenario: Mapping[str, Any], sidecar: Sidecar, shared: Sidecar) -> None:
     user = re.sub(r"\W+", "-", scenario["scenario"])
-    async with AsyncMemsidecar(sidecar.target, user=user, **scenario.get("client", {})) as client:
-        playing = Playing(client, sidecar, {"user": user, "mine": f"namespaces/default/users/{user}"})
+    saved = {"user": user, "mine": f"namespaces/default/users/{user}"}
+    async with (
+        AsyncMemsidecar(sidecar.target, user=user, **scenario.get("client", {})) as client,
+        AsyncMemsidecar(shared.target, user=user) as other,
+    ):
         for step in scenario["steps"]:
-            await do(playing, step)
+            there = (other, shared) if step.get("shared") else (client, sidecar)
+            await do(Playing(*there, do, saved), step)
 
 
 async def do(playing: Playing, step: Mapping[str, Any]) -> None:
@@ -62,16 +67,41 @@ async def do(playing: Playing, step: Mapping[str, Any]) -> None:
 
 
 def test_every_rpc_has_a_scenario() -> None:
-    used = {step["do"] for scenario in scenarios() for step in scenario["steps"]}
-    calls = operation_calls()
+    used = {step["do"] for step in all_steps()}
+    calls = table("operations")
     assert set(calls) == set(OPERATIONS)
     assert set(calls) - used == set()
     assert set(rpcs()) - set(calls.values()) == set()
 
 
+def test_every_reason_has_a_scenario_or_is_tested_elsewhere() -> None:
+    rows = table("reasons")
+    assert set(rows) == {name.removeprefix("ERROR_REASON_") for name in ErrorReason.DESCRIPTOR.values_by_name} - {
+        "UNSPECIFIED"
+    }
+    met = {step["error"].get("reason", "") for step in all_steps() if "error" in step}
+    elsewhere = {reason for reason, row in rows.items() if "elsewhere" in row}
+    assert set(rows) - met == elsewhere
+
+
+def test_every_ending_of_a_stream_has_a_scenario_or_is_tested_elsewhere() -> None:
+    rows, calls = table("endings"), table("operations")
+    assert set(rows) == {f"{method.containing_service.name}/{method.name}" for method in methods() if streams(method)}
+    shown = {(calls[step["do"]], step["ends"]) for step in all_steps() if "ends" in step}
+    assert shown == {(rpc, ending) for rpc, row in rows.items() for ending in row["shown"]}
+
+
+def streams(method: MethodDescriptor) -> bool:
+    return bool(method.client_streaming or method.server_streaming)
+
+
 def rpcs() -> Iterator[str]:
+    return (f"{method.containing_service.name}/{method.name}" for method in methods())
+
+
+def methods() -> Iterator[MethodDescriptor]:
     for module in Path(str(stubs.__file__)).parent.glob("*_service_pb2.py"):
         loaded = __import__(f"{stubs.__name__}.{module.stem}", fromlist=["DESCRIPTOR"])
         file: FileDescriptor = loaded.DESCRIPTOR
         for service in file.services_by_name.values():
-            yield from (f"{service.name}/{method.name}" for method in service.methods)
+            yield from service.methods
