@@ -29,10 +29,10 @@ class Admission:
 
     def __init__(self, max_calls: int, max_streams: int, max_generations: int, max_watches: int) -> None:
         self._limits = {
-            Kind.SHORT: (max_calls, "max_concurrent_rpcs"),
-            Kind.STREAM: (max_streams, "max_streams"),
+            Kind.SHORT: (max_calls, "limits.max_concurrent_rpcs"),
+            Kind.STREAM: (max_streams, "limits.max_streams"),
             Kind.GENERATION: (max_generations, "generation.max_streams"),
-            Kind.WATCH: (max_watches, "max_watches"),
+            Kind.WATCH: (max_watches, "limits.max_watches"),
         }
         self._calls: dict[Kind, set[asyncio.Task[Any] | None]] = {kind: set() for kind in Kind}
         self._draining = False

@@ -38,7 +38,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     ERROR_REASON_TOKEN_INVALID: _ErrorReason.ValueType  # 8
     """UNAUTHENTICATED; the server wants a bearer token, and this is not it."""
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 10
-    """RESOURCE_EXHAUSTED; metadata: limit; comes with RetryInfo."""
+    """RESOURCE_EXHAUSTED; metadata: limit (the setting); comes with RetryInfo."""
     ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 11
     """UNAVAILABLE; metadata: store; comes with RetryInfo."""
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 12
@@ -104,7 +104,7 @@ ERROR_REASON_SESSION_ENDED: ErrorReason.ValueType  # 6
 ERROR_REASON_TOKEN_INVALID: ErrorReason.ValueType  # 8
 """UNAUTHENTICATED; the server wants a bearer token, and this is not it."""
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 10
-"""RESOURCE_EXHAUSTED; metadata: limit; comes with RetryInfo."""
+"""RESOURCE_EXHAUSTED; metadata: limit (the setting); comes with RetryInfo."""
 ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 11
 """UNAVAILABLE; metadata: store; comes with RetryInfo."""
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 12

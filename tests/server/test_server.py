@@ -182,7 +182,7 @@ async def test_call_above_the_limit_is_refused_before_any_work(settings: ServerS
         for _ in waiting:
             await world.arrivals.get()
         refusal = await refused(api.memory.GetMemory(M1))
-        assert (refusal.reason, refusal.metadata) == ("OVERLOADED", {"limit": "max_concurrent_rpcs"})
+        assert (refusal.reason, refusal.metadata) == ("OVERLOADED", {"limit": "limits.max_concurrent_rpcs"})
         assert refusal.retry_after == 0.5
         assert len(world.calls) == 2
         assert await state_of(server.health_port, "liveness") == SERVING
@@ -196,7 +196,7 @@ async def test_streams_have_a_limit_of_their_own(settings: ServerSettings, world
     async with running(replace(settings, max_streams=1), world) as (_, api):
         stream = api.recall.Recall(RECALL)
         await world.entered.wait()
-        assert (await refused_stream(api.recall.Recall(RECALL))).metadata == {"limit": "max_streams"}
+        assert (await refused_stream(api.recall.Recall(RECALL))).metadata == {"limit": "limits.max_streams"}
         assert (await api.memory.GetMemory(M1)).memory.name
         stream.cancel()
         await world.left.wait()

@@ -172,11 +172,11 @@ async def test_more_watches_than_allowed_are_refused_and_told_when_to_come_back(
     calls = [await begun(api) for _ in range(4)]
     refusal = await refused_stream(api.memory.WatchMemories(asking()))
     assert (refusal.code, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED")
-    assert refusal.metadata == {"limit": "max_watches_per_namespace"}
+    assert refusal.metadata == {"limit": "limits.max_watches_per_namespace"}
     assert refusal.retry_after
     calls += [await begun(api, asking(namespace=name)) for name in ("one", "two")]
     refusal = await refused_stream(api.memory.WatchMemories(asking(namespace="three")))
-    assert refusal.metadata == {"limit": "max_watches"}
+    assert refusal.metadata == {"limit": "limits.max_watches"}
     for call in calls:
         call.cancel()
     await until(nobody_listens(stack))

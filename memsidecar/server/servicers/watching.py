@@ -50,7 +50,7 @@ class Watching:
     @contextmanager
     def _counted(self, namespace: str) -> Iterator[None]:
         if self._open[namespace] >= self._max_per_namespace:
-            raise Overloaded("max_watches_per_namespace")
+            raise Overloaded("limits.max_watches_per_namespace")
         self._open[namespace] += 1
         try:
             yield

@@ -42,7 +42,7 @@ const (
 	ErrorReason_ERROR_REASON_SESSION_ENDED ErrorReason = 6
 	// UNAUTHENTICATED; the server wants a bearer token, and this is not it.
 	ErrorReason_ERROR_REASON_TOKEN_INVALID ErrorReason = 8
-	// RESOURCE_EXHAUSTED; metadata: limit; comes with RetryInfo.
+	// RESOURCE_EXHAUSTED; metadata: limit (the setting); comes with RetryInfo.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 10
 	// UNAVAILABLE; metadata: store; comes with RetryInfo.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 11
