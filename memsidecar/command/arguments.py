@@ -52,6 +52,10 @@ exit codes:
 """
 
 
+# What a command takes besides options, as its usage shows it.
+_OPERANDS = {"backup": "TARGET ", "restore": "SOURCE "}
+
+
 def parser() -> Parser:
     """The parser of the whole command line. `command` in its result is a name from COMMANDS or None."""
     raw = argparse.RawDescriptionHelpFormatter
@@ -64,7 +68,7 @@ def parser() -> Parser:
         )
         own_flags(sub)
         if configured:
-            sub.usage = f"memsidecar {name} [-h] [options] [settings]"
+            sub.usage = f"memsidecar {name} {_OPERANDS.get(name, '')}[-h] [options] [settings]"
             _settings_flags(sub)
     return top
 

@@ -45,6 +45,12 @@ def test_a_restore_goes_to_the_point_in_time_that_was_named(
     assert bootstrap.asked == (Path("/b"), until, True)
 
 
+@pytest.mark.parametrize(("command", "operand"), [("backup", "TARGET"), ("restore", "SOURCE")])
+def test_the_usage_shows_what_is_named(command: str, operand: str, capsys: Output) -> None:
+    assert main([command, "--help"]) == 0
+    assert f"memsidecar {command} {operand} [-h]" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
