@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ _FLAGS = frozenset("cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3 avx avx2 bmi1 bmi2 f
 def level_build(prefix: Path = Path(sys.prefix), cpuinfo: Path = Path("/proc/cpuinfo")) -> Path | None:
     """The extension built for this CPU's level, below the environment `prefix`; None where the portable one is used:
     there is no other, or `cpuinfo` (Linux's file) does not list all that it needs."""
-    built = next((prefix / "lib" / LEVEL).glob("hnswlib*.so"), None)
-    if built is None:
+    # For this interpreter: an environment may have been moved to another one.
+    built = prefix / "lib" / LEVEL / f"hnswlib{EXTENSION_SUFFIXES[0]}"
+    if not built.is_file():
         return None
     try:
         lines = cpuinfo.read_text(encoding="ascii", errors="replace").splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ _HASWELL = "fpu lm cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3 avx avx2 bmi1 bmi2 f1
 def environment(tmp_path: Path) -> Path:
     folder = tmp_path / "lib" / LEVEL
     folder.mkdir(parents=True)
-    (folder / "hnswlib.cpython-311-x86_64-linux-gnu.so").touch()
+    (folder / f"hnswlib{EXTENSION_SUFFIXES[0]}").touch()
     return tmp_path
 
 
@@ -39,6 +40,13 @@ def test_a_cpu_that_lacks_a_part_of_the_level_gets_the_portable_build(environmen
 
 
 def test_without_a_second_build_the_portable_one_is_used(tmp_path: Path) -> None:
+    assert level_build(tmp_path, _cpuinfo(tmp_path, _HASWELL)) is None
+
+
+def test_a_build_for_another_python_is_not_taken(tmp_path: Path) -> None:
+    folder = tmp_path / "lib" / LEVEL
+    folder.mkdir(parents=True)
+    (folder / "hnswlib.cpython-310-x86_64-linux-gnu.so").touch()
     assert level_build(tmp_path, _cpuinfo(tmp_path, _HASWELL)) is None
 
 
