@@ -16,7 +16,7 @@ import grpc
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
-from memsidecar_client._call_ending import not_sent
+from memsidecar_client._call_ending import let_go, not_sent
 
 from memsidecar.v1 import (
     generation_service_pb2,
@@ -312,8 +312,11 @@ async def _attacked(channel: grpc.aio.Channel, case: Case) -> Answer:
                 async for message in _stream(case):
                     await call.write(message)
                 await call.done_writing()
-            while await call.read() is not grpc.aio.EOF:
-                pass
+            try:
+                while await call.read() is not grpc.aio.EOF:
+                    pass
+            finally:
+                let_go(call)
             return Answer(None)
         if case.descriptor.client_streaming:
             call = channel.stream_unary(case.method, None, output)()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from memsidecar_client._call_ending import Ending, let_go, not_sent
 
 from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions, RedisSettings
@@ -129,6 +130,7 @@ class Talk:
     """One RecallDuring. `heard` holds every event, in order; `until` waits for one."""
 
     call: Any
+    ending: Ending = field(default_factory=Ending)
     heard: list[pb.RecallDuringResponse] = field(default_factory=list)
     last_seq: int = 0
 
@@ -139,6 +141,7 @@ class Talk:
     @classmethod
     async def open(cls, channel: grpc.aio.Channel, deadline: float | None = None, **start: Any) -> Talk:
         talk = cls(cls.stub(channel).RecallDuring(timeout=deadline), last_seq=start.get("first_seq", 1) - 1)
+        talk.ending.keep(talk.call)
         start.setdefault("scope", {"namespace": "acme", "user": "ann"})
         start.setdefault("min_confidence", LIKELY)
         # One that is refused may have ended before it is written to.
@@ -174,13 +177,26 @@ class Talk:
 
     async def until(self, event: str) -> Any:
         while True:
-            response: Any = await self.call.read()
+            try:
+                response: Any = await self.call.read()
+            except grpc.aio.AioRpcError as error:
+                raise await self._said(error) from None
             if response is grpc.aio.EOF:
                 await self.call.code()
                 raise AssertionError(f"the stream ended without {event}")
             self.heard.append(response)
             if response.WhichOneof("event") == event:
                 return response
+
+    async def _said(self, error: grpc.aio.AioRpcError) -> grpc.aio.AioRpcError:
+        """What the server said, where grpc.aio first put a status of its own for a message it could not send."""
+        for _ in range(200):
+            if not not_sent(self.ending.of(error).code(), self.ending.of(error).details()):
+                break
+            await asyncio.sleep(0.01)
+        else:
+            let_go(self.call)
+        return self.ending.of(error)
 
     async def rest(self) -> pb.GenerationFinished:
         finished: pb.GenerationFinished = (await self.until("finished")).finished

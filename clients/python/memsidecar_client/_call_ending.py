@@ -52,6 +52,15 @@ def not_sent(code: grpc.StatusCode, details: str | None) -> bool:
     return code is grpc.StatusCode.INTERNAL and details == _NOT_SENT_DETAILS
 
 
+def let_go(call: Any) -> None:
+    """Cancels a call, also one that grpc.aio takes for ended because it could not send, while the server's status is
+    still behind messages nobody read. The task that waits for that status would stay as long as the event loop
+    (grpc/grpc#41875)."""
+    if not call.cancel():
+        # There is no public way: `cancel` looks at the status that grpc.aio made up.
+        call._cython_call.cancel("")
+
+
 def now(told: Coroutine[Any, Any, Any]) -> Any:
     """What a coroutine that has nothing to wait for gives."""
     try:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import grpc
 import grpc.aio
 
-from memsidecar_client._call_ending import NOT_SENT, Ending, not_sent
+from memsidecar_client._call_ending import NOT_SENT, Ending, let_go, not_sent
 from memsidecar_client._connection import Connection
 from memsidecar_client._errors import Cancelled, Internal, Unavailable
 from memsidecar_client.v1.generation_service_pb2 import (
@@ -85,7 +85,7 @@ class Wire:
         if opening is not None:
             # grpc.aio lets a message wait for ever that was to be the first one of a cancelled call.
             opening.reschedule(asyncio.get_running_loop().time())
-        self._call.cancel()
+        let_go(self._call)
 
 
 def _left() -> Cancelled:

@@ -21,7 +21,10 @@ from memsidecar_client import (
     Unavailable,
     Watermark,
 )
+from memsidecar_client._generation_wire import Wire
+from memsidecar_client.v1.generation_service_pb2 import GenerationStart, RecallDuringRequest
 
+from tests.clients.python.fake_sidecar import made
 from tests.clients.python.scripted_generation import ScriptedGeneration, Stream, oblige
 
 
@@ -288,3 +291,26 @@ async def test_sidecar_that_is_not_there_is_named(tmp_path: Path) -> None:
     async with AsyncMemsidecar(f"unix:{tmp_path}/none.sock", wait_for_ready=False) as client:
         with pytest.raises(Unavailable):
             await client.generation().__aenter__()
+
+
+async def test_a_call_that_ended_behind_unread_messages_leaves_no_task(
+    writer: AsyncMemsidecar, server: ScriptedGeneration
+) -> None:
+    """A message that cannot be sent gives the call a status of grpc.aio's own; the server's never comes."""
+
+    async def refuses_behind_messages(stream: Stream) -> None:
+        await stream.started()
+        await stream.hit("a")
+        await stream.hit("b")
+        await stream.abort(grpc.StatusCode.RESOURCE_EXHAUSTED)
+
+    server.scripts = [refuses_behind_messages]
+    wire = Wire(writer._connection, None)
+    await wire.open(made(GenerationStart, scope={"namespace": "acme", "user": "ana"}), 5)
+    for _ in range(500):
+        if not await wire.write(made(RecallDuringRequest, flush={})):
+            break
+        await asyncio.sleep(0.01)
+    else:
+        pytest.fail("the call has not ended")
+    wire.cancel()
