@@ -117,8 +117,9 @@ def _draft(scope: Scope, message: Message) -> Draft | None:
         return None
     role = _SPEAKERS[message.role]
     speaker = message.name if message.role is Role.USER and message.name else role
+    said = message.created_at or None
     return Draft(
-        Episode(message.text, speaker=speaker, start_time=message.created_at),
+        Episode(message.text, speaker=speaker, start_time=said),
         path=f"messages[{message.seq}]",
         agent=scope.agent,
         session=scope.session,
@@ -127,7 +128,7 @@ def _draft(scope: Scope, message: Message) -> Draft | None:
             messages=(str(message.seq),),
             agent=scope.agent,
             speaker=speaker,
-            time=message.created_at,
+            time=said,
         ),
         # Whatever a tool is called, it is not heard.
         heard=None if message.role is Role.USER else (),

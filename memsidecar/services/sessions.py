@@ -94,14 +94,14 @@ class Sessions:
     async def append(
         self, key: SessionKey, messages: Sequence[Message], expected_last_seq: int | None, request: Request
     ) -> Appended:
-        """Add messages in order, all or none; tokens are counted where the caller did not."""
+        """Add messages in order, all or none, said now; tokens are counted where the caller did not."""
+        now = self._clock.now()
+        messages = [replace(message, created_at=now) for message in messages]
         if sum(len(m.text) + COST_OF_MESSAGE for m in messages) > COUNTED_INLINE:
             counted = await asyncio.to_thread(self._counted, messages)
         else:
             counted = self._counted(messages)
-        return await self._store.append(
-            key, counted, self._clock.now(), expected_last_seq, request.request_id, request.digest
-        )
+        return await self._store.append(key, counted, now, expected_last_seq, request.request_id, request.digest)
 
     async def messages(self, key: SessionKey, after_seq: int, limit: int) -> Sequence[Message]:
         return await self._store.messages(key, after_seq, limit)

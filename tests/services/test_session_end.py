@@ -13,7 +13,7 @@ from memsidecar.adapters.redis_sessions import RedisSessions
 from memsidecar.domain.draft import Action, Draft, Outcome, Request
 from memsidecar.domain.errors import SessionEnded, StoreUnavailable
 from memsidecar.domain.generation.values import Exchange, GenerationOutcome
-from memsidecar.domain.memory import Episode, Fact, Provenance
+from memsidecar.domain.memory import Episode, Fact, Provenance, State
 from memsidecar.domain.session import Message, Role
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.services.keeping import KeepExchange
@@ -82,6 +82,23 @@ async def test_all_is_kept_and_only_the_user_is_read(talk: Talk) -> None:
     assert len(await talk.stack.texts(ANN)) == 5
     assert ended.stages.extracted
     assert ended.revision == 5 or ended.revision is not None
+
+
+async def test_what_is_said_in_a_session_is_remembered_with_its_time_and_corrects_what_was_known(talk: Talk) -> None:
+    await talk.stack.remember(ANN, Draft(Episode("I live in Oslo.", speaker="user")))
+    talk.stack.clock.time += 3_600_000_000
+    said = talk.stack.clock.time
+    await talk.say((Role.USER, "I moved to Rome."))
+    talk.stack.clock.time += 3_600_000_000
+    ended = await talk.end()
+    (turn,) = (outcome.memory for outcome in ended.outcomes if isinstance(outcome, Outcome))
+    assert isinstance(turn.body, Episode)
+    assert (turn.said_at, turn.body.start_time) == (said, said)
+    assert [source.time for source in turn.provenance] == [said]
+    resident = (await talk.stack.residency.get(ANN.partition)).resident
+    memories = [resident.records.get(row) for row in range(resident.rows)]
+    states = {memory.text: memory.state for memory in memories if isinstance(memory.body, Fact)}
+    assert states == {"I live in Oslo": State.SUPERSEDED, "I moved to Rome": State.ACTIVE}
 
 
 async def test_without_remember_nothing_is_kept(talk: Talk) -> None:

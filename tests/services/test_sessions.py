@@ -51,6 +51,18 @@ async def test_the_id_is_given_or_the_scopes_or_new(sessions: Sessions) -> None:
         await made(sessions, "given")
 
 
+async def test_a_message_is_said_when_it_is_appended(sessions: Sessions, clock: PinnedClock) -> None:
+    key, _ = await made(sessions, "dated")
+    first = clock.time
+    await sessions.append(key, [text("one"), text("two")], None, NO)
+    clock.time += SECOND
+    await sessions.append(key, [text("three")], None, NO)
+    listed = await sessions.messages(key, 0, 10)
+    assert [message.created_at for message in listed] == [first, first, first + SECOND]
+    window = await sessions.window(key, 0, None, 0, "")
+    assert [message.created_at for message in window.messages] == [first, first, first + SECOND]
+
+
 async def test_a_session_lives_an_hour_from_its_last_use_unless_told(sessions: Sessions, clock: PinnedClock) -> None:
     key, session = await made(sessions, "default")
     assert (session.ttl, session.sliding, session.expires_at) == (DEFAULT_TTL, True, clock.time + DEFAULT_TTL)

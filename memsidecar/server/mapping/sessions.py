@@ -75,7 +75,8 @@ def set_message(target: pb.Message, message: Message) -> None:
     target.seq = message.seq
     target.role = pb.MessageRole.ValueType(message.role)
     target.text = message.text
-    set_time(target.create_time, message.created_at)
+    if message.created_at:
+        set_time(target.create_time, message.created_at)
     target.token_count = message.token_count
     if message.metadata:
         set_struct(target.metadata, message.metadata)
