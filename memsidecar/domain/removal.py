@@ -14,26 +14,36 @@ from memsidecar.domain.conflicts.settle import Challenge, Settled, settle
 from memsidecar.domain.decision import Decision, current
 from memsidecar.domain.events import Change, MemoryPurged, MemoryRecorded
 from memsidecar.domain.memory import Entity, Memory, State
+from memsidecar.domain.reading import sources_of
 
 # Soft-deleted memories are purged this long after deletion (microseconds): 30 days, as in AIP-164's examples.
 PURGE_AFTER = 30 * 24 * 3600 * 1_000_000
 UNNAMED = "no memory names it any more"
+UNSAID = "no memory that says it is left"
 
 
 def delete(decision: Decision, memory_id: str, etag: str, reason: str) -> Memory:
-    """Soft-delete: kept for `PURGE_AFTER`, out of every recall and list at once. Deleting twice changes nothing."""
+    """Soft-delete: kept for `PURGE_AFTER`, out of every recall and list at once, with what was read from it alone.
+    Deleting twice changes nothing."""
     memory = current(decision, memory_id, etag)
     if memory.state is State.DELETED:
         return memory
     deleted = soft_delete(decision, memory, reason)
     leave(decision, memory_id)
-    for entity in left_alone(decision, memory.mentions):
+    mentions = [*memory.mentions]
+    for reading in _unsaid(decision, decision.view.read_from(memory_id)):
+        if reading.state is not State.DELETED:
+            soft_delete(decision, reading, UNSAID)
+            leave(decision, reading.id)
+            mentions += reading.mentions
+    for entity in left_alone(decision, mentions):
         soft_delete(decision, entity, UNNAMED)
     return deleted
 
 
 def undelete(decision: Decision, memory_id: str, rules: ConflictRules = DEFAULT_RULES) -> Memory:
-    """Bring a soft-deleted memory back. One that is not deleted stays as it is. Raises NotFound, ConflictRejected.
+    """Bring a soft-deleted memory back, with what went along. One that is not deleted stays as it is. Raises NotFound,
+    ConflictRejected.
 
     It meets what has become known of its slot meanwhile as if it were written now: it may be history by now.
 
@@ -44,21 +54,32 @@ def undelete(decision: Decision, memory_id: str, rules: ConflictRules = DEFAULT_
     if memory.state is not State.DELETED:
         return memory
     restored = _restore(decision, memory, rules)
-    for entity in map(decision.view.memory, memory.mentions):
-        if entity is not None and entity.state is State.DELETED and discovered(entity):
+    readings = [
+        reading for reading in _memories(decision, decision.view.read_from(memory_id)) if _went(reading, memory)
+    ]
+    for reading in readings:
+        _restore(decision, reading, rules)
+    for entity in _memories(decision, (i for each in (memory, *readings) for i in each.mentions)):
+        if entity.state is State.DELETED and discovered(entity):
             _restore(decision, entity, rules)
     return restored
 
 
 def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
-    """Remove a memory for good, and with it the names that only it held. Raises NotFound, EtagMismatch."""
+    """Remove a memory for good, and with it what was read from it alone and the names that only they held. Raises
+    NotFound, EtagMismatch."""
     memory = current(decision, memory_id, etag)
+    readings = tuple(decision.view.read_from(memory_id))
     decision.record(MemoryPurged(memory_id, decision.request.actor, reason))
     forget(decision, memory_id)
-    for entity_id in memory.mentions:
-        entity = decision.view.memory(entity_id)
-        if entity is not None and discovered(entity) and not any(decision.view.naming(entity_id)):
-            decision.record(MemoryPurged(entity_id, decision.request.actor, UNNAMED))
+    mentions = [*memory.mentions]
+    for reading in _unsaid(decision, readings):
+        decision.record(MemoryPurged(reading.id, decision.request.actor, UNSAID))
+        forget(decision, reading.id)
+        mentions += reading.mentions
+    for entity in _memories(decision, mentions):
+        if discovered(entity) and not any(decision.view.naming(entity.id)):
+            decision.record(MemoryPurged(entity.id, decision.request.actor, UNNAMED))
 
 
 def soft_delete(decision: Decision, memory: Memory, reason: str) -> Memory:
@@ -91,6 +112,29 @@ def _restore(decision: Decision, memory: Memory, rules: ConflictRules) -> Memory
         settled = settle(decision, restored, Challenge(rules, said_by=source_of(memory)))
     settled.record(decision, MemoryRecorded(Change.UNDELETED, settled.memory, None, decision.request.actor))
     return settled.memory
+
+
+def _unsaid(decision: Decision, readings: Iterable[str]) -> list[Memory]:
+    """Those of the facts and preferences of which every source is a memory that is gone."""
+    return [reading for reading in _memories(decision, readings) if _has_lost_all(decision, reading)]
+
+
+def _has_lost_all(decision: Decision, reading: Memory) -> bool:
+    if not all(source.derived_from for source in reading.provenance):
+        return False
+    sources = map(decision.view.memory, sources_of(reading))
+    return all(source is None or source.state is State.DELETED for source in sources)
+
+
+def _went(reading: Memory, source: Memory) -> bool:
+    """Whether it was deleted with its source, not by itself."""
+    return reading.state is State.DELETED and reading.deleted_at == source.deleted_at
+
+
+def _memories(decision: Decision, ids: Iterable[str]) -> list[Memory]:
+    """Those that there are, in the order of their ids, each once."""
+    found = map(decision.view.memory, sorted(set(ids)))
+    return [memory for memory in found if memory is not None]
 
 
 def discovered(memory: Memory | None) -> bool:

@@ -222,17 +222,16 @@ class Memories:
                 return [None]
             return [Outcome(Action.CREATED, removal.delete(decision, memory_id, etag, reason), "deleted")]
 
-        known = (await self._residency.view(partition)).memory(memory_id)
+        known = await self._with_readings(partition, memory_id)
         answer = await self._residency.write(partition, command, request)
         if purge:
-            if known is not None:
-                await self._space.forget(known.body)
+            await self._forget_bodies(partition, known)
             return Written(None, answer.revision)
         return self._written(partition, answer)
 
     async def purge_if_due(self, partition: Partition, memory_id: str) -> None:
         """Purge a soft-deleted memory whose time has come; one that was undeleted meanwhile stays. Raises NotFound."""
-        known = (await self._residency.view(partition)).memory(memory_id)
+        known = await self._with_readings(partition, memory_id)
 
         def command(decision: Decision) -> list[Outcome | None]:
             memory = decision.view.memory(memory_id)
@@ -242,8 +241,20 @@ class Memories:
             return [None]
 
         await self._residency.write(partition, command, Request(actor="memsidecar"))
-        if known is not None:
-            await self._space.forget(known.body)
+        await self._forget_bodies(partition, known)
+
+    async def _with_readings(self, partition: Partition, memory_id: str) -> tuple[Memory, ...]:
+        """The memory and what was read from it: what a purge may take."""
+        view = await self._residency.view(partition)
+        known = map(view.memory, (memory_id, *view.read_from(memory_id)))
+        return tuple(memory for memory in known if memory is not None)
+
+    async def _forget_bodies(self, partition: Partition, memories: Sequence[Memory]) -> None:
+        """Forget the vectors that are kept of the texts of those that are gone."""
+        view = await self._residency.view(partition)
+        for memory in memories:
+            if view.memory(memory.id) is None:
+                await self._space.forget(memory.body)
 
     async def undelete(self, partition: Partition, memory_id: str, request: Request) -> Written:
         """Bring a soft-deleted memory back; it may be history by now, or in dispute. Raises NotFound, also after its

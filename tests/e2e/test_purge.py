@@ -41,6 +41,7 @@ def test_purged_text_is_gone_from_every_file(launch: Launch, engine: str) -> Non
                 f"Ann met {canary} in Lisbon", embedding=vector(canary), labels={"who": canary}, session=canary
             )
             names.append(told.memories[0].name)
+            names.append(client.remember(f"I live in {canary}.", embedding=vector(canary)).memories[0].name)
         changed = Memory(Episode(f"Ann met {CANARIES[0]} and {CANARIES[1]} in Porto"), name=names[0])
         client.update_memory(changed, fields=["episode.text"], reason=f"about {CANARIES[2]}")
         found = [m.name for m in client.list_memories(ALL, page_size=1000) if _mentions(m)]
