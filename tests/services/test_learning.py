@@ -270,14 +270,6 @@ async def test_a_long_text_is_read_without_holding_the_loop(learning: Stack) -> 
     assert await values(learning, learned(await told(learning, say(text)))) == [("lives_in", "Oslo")]
 
 
-async def test_deleting_the_text_leaves_its_facts_with_their_source_named(learning: Stack) -> None:
-    answer = await told(learning, say("I live in Oslo."))
-    (outcome,) = answer.outcomes
-    assert isinstance(outcome, Outcome)
-    await learning.memories.delete(ANN.partition, outcome.memory.id, "", True, "", Request())
-    assert await learning.texts(ANN) == ["I live in Oslo"]
-
-
 async def test_what_is_read_says_which_words_of_the_episode_state_it(learning: Stack) -> None:
     text = "晚上好 🙂！我住在成都。 And I work at Acme."
     memories = learned(await told(learning, say(text)))
