@@ -364,7 +364,8 @@ global___Credit = Credit
 @typing.final
 class Rewind(google.protobuf.message.Message):
     """Rewind drops every delta after seq: a retry, or a rejected tool call. The next delta
-    has seq + 1. Hits that the dropped text brought have been sent; trigger_seq tells.
+    has seq + 1. Hits that the dropped text brought have been sent, or are on their way:
+    trigger_seq and the span are those of the text before.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -610,6 +611,7 @@ class Watermark(google.protobuf.message.Message):
     COALESCED_FIELD_NUMBER: builtins.int
     WITHHELD_HITS_FIELD_NUMBER: builtins.int
     DEGRADED_FIELD_NUMBER: builtins.int
+    REWINDS_FIELD_NUMBER: builtins.int
     seq: builtins.int
     coalesced: builtins.int
     """Triggers so far that were answered by the evaluation of a later one."""
@@ -617,6 +619,10 @@ class Watermark(google.protobuf.message.Message):
     """Hits that wait for credit."""
     degraded: builtins.bool
     """A source failed or was late in the evaluation before; what was found is sent."""
+    rewinds: builtins.int
+    """Rewinds of this stream that the server had taken by then. Fewer than were sent: this
+    has crossed one on its way, and is about the text before it. Unset by older servers.
+    """
     def __init__(
         self,
         *,
@@ -624,8 +630,11 @@ class Watermark(google.protobuf.message.Message):
         coalesced: builtins.int = ...,
         withheld_hits: builtins.int = ...,
         degraded: builtins.bool = ...,
+        rewinds: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["coalesced", b"coalesced", "degraded", b"degraded", "seq", b"seq", "withheld_hits", b"withheld_hits"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_rewinds", b"_rewinds", "rewinds", b"rewinds"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_rewinds", b"_rewinds", "coalesced", b"coalesced", "degraded", b"degraded", "rewinds", b"rewinds", "seq", b"seq", "withheld_hits", b"withheld_hits"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_rewinds", b"_rewinds"]) -> typing.Literal["rewinds"] | None: ...
 
 global___Watermark = Watermark
 

@@ -133,6 +133,7 @@ class Talk:
     ending: Ending = field(default_factory=Ending)
     heard: list[pb.RecallDuringResponse] = field(default_factory=list)
     last_seq: int = 0
+    rewinds: int = 0
 
     @staticmethod
     def stub(channel: grpc.aio.Channel) -> Any:
@@ -162,12 +163,18 @@ class Talk:
             self.last_seq += 1
             await self.say(text={"seq": self.last_seq, "text": text, "source": source})
 
+    async def rewind(self, seq: int) -> None:
+        """Drop the deltas after that one."""
+        self.last_seq, self.rewinds = seq, self.rewinds + 1
+        await self.say(rewind={"seq": seq})
+
     async def flush(self) -> pb.Watermark:
-        """Wait until all that was written has been considered."""
+        """Wait until all that was written has been considered. A watermark that has crossed a rewind is about other
+        text."""
         await self.say(flush={})
         while True:
             mark: pb.Watermark = (await self.until("watermark")).watermark
-            if mark.seq >= self.last_seq:
+            if mark.seq >= self.last_seq and mark.rewinds == self.rewinds:
                 return mark
 
     async def finish(self, **how: Any) -> pb.GenerationFinished:

@@ -140,13 +140,26 @@ async def test_rewound_text_is_written_anew(alive: Live, line: grpc.aio.Channel)
     await alive.stack.remember(ANN, *TOPICS)
     talk = await Talk.open(line)
     await told(talk, *TOPICS[:3])
-    await talk.say(rewind={"seq": 1})
-    talk.last_seq = 1
+    await talk.rewind(1)
     mark = await told(talk, TOPICS[5])
-    assert mark.seq == 2
+    assert (mark.seq, mark.rewinds) == (2, 1)
     assert {*TOPICS[:3], TOPICS[5]} == set(talk.texts())
     hit = talk.all("hit")[-1]
     assert (hit.trigger_seq, hit.span_end) == (2, len(TOPICS[0]) + len(TOPICS[5]))
+    await talk.finish()
+
+
+async def test_watermark_says_how_many_rewinds_the_server_has_taken(alive: Live, line: grpc.aio.Channel) -> None:
+    talk = await Talk.open(line)
+    mark = await told(talk, TOPICS[0])
+    assert mark.HasField("rewinds")
+    assert (mark.seq, mark.rewinds) == (1, 0)
+    await talk.rewind(1)
+    mark = await talk.flush()
+    assert (mark.seq, mark.rewinds) == (1, 1), "also one that drops nothing"
+    await talk.rewind(0)
+    mark = await talk.flush()
+    assert (mark.seq, mark.rewinds) == (0, 2)
     await talk.finish()
 
 

@@ -41,9 +41,8 @@ async def test_readers_that_never_read_cost_no_more_the_longer_they_write(
         async def write(rounds: int) -> None:
             for _ in range(rounds):
                 for talk in talks:
-                    talk.last_seq = 0
                     await talk.write(SENTENCE, SENTENCE)
-                    await talk.say(rewind={"seq": 0})
+                    await talk.rewind(0)
 
         tracemalloc.start()
         await write(10)

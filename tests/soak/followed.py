@@ -73,7 +73,8 @@ class Followed:
                 self.retracted += 1
                 self._note_retracted(event)
             case Watermark(seq=seq):
-                self._expect(0 <= seq <= self._most_seq, f"a watermark of {seq}, {self._most_seq} was the last piece")
+                last = self.generation.seq
+                self._expect(0 <= seq <= last, f"a watermark of {seq}, {last} is the last piece")
             case Resumed():
                 self.resumed += 1
 

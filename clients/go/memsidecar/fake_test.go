@@ -161,9 +161,12 @@ func (c *generationCall) hit(name string, seq, start, end int64) {
 	}})
 }
 
-func (c *generationCall) watermark(seq int64) {
+// watermark is one of an older server, which counts no rewinds.
+func (c *generationCall) watermark(seq int64) { c.mark(&memsidecarv1.Watermark{Seq: seq}) }
+
+func (c *generationCall) mark(mark *memsidecarv1.Watermark) {
 	_ = c.stream.Send(&memsidecarv1.RecallDuringResponse{Event: &memsidecarv1.RecallDuringResponse_Watermark{
-		Watermark: &memsidecarv1.Watermark{Seq: seq},
+		Watermark: mark,
 	}})
 }
 

@@ -74,7 +74,8 @@ func (g *Generation) Credit(hits int) error {
 }
 
 // Rewind drops all text after the piece numbered seq, 0 for all: a retry, a rejected tool
-// call. What it brought has been sent; Recalled.TriggerSeq tells.
+// call. What it brought has been sent, or is on its way: Recalled.TriggerSeq is that of the
+// text before.
 func (g *Generation) Rewind(seq int) error {
 	return g.run.change(func() error {
 		if err := g.run.script.rewind(seq); err != nil {

@@ -42,7 +42,7 @@ func (g *generationRun) feed(text string, source memsidecarv1.TextSource) error 
 func (g *generationRun) flush() (*pendingFlush, error) {
 	wanted := &pendingFlush{done: make(chan struct{})}
 	err := g.change(func() error {
-		wanted.target = int64(g.script.flush())
+		wanted.target, wanted.rewinds = int64(g.script.flush()), g.script.rewinds
 		g.flushes = append(g.flushes, wanted)
 		return nil
 	})
@@ -54,6 +54,7 @@ func (g *generationRun) rewound(seq int) {
 	for _, wanted := range g.flushes {
 		wanted.target = min(wanted.target, int64(seq))
 	}
+	g.inbox.rewound(int64(seq))
 	if g.script.replaceCall {
 		g.wire.cancel()
 	}

@@ -47,6 +47,13 @@ type Watermark struct {
 	Degraded bool
 }
 
+// upTo is what it says of the pieces up to seq.
+func (w *Watermark) upTo(seq int64) *Watermark {
+	lower := *w
+	lower.Seq = min(lower.Seq, seq)
+	return &lower
+}
+
 // Backoff says that the server is busy; the stream sends larger pieces, less often, from
 // now on.
 type Backoff struct {

@@ -132,6 +132,16 @@ func (b *inbox) tell(event GenerationEvent) {
 	b.put(event)
 }
 
+// rewound: a watermark that waits is not to speak of the text that will have the numbers
+// after seq.
+func (b *inbox) rewound(seq int64) {
+	for i, event := range b.waiting {
+		if mark, ok := event.(*Watermark); ok {
+			b.waiting[i] = mark.upTo(seq)
+		}
+	}
+}
+
 func (b *inbox) end() {
 	b.over = true
 	b.announce()

@@ -22,7 +22,7 @@ func (s *script) replay(flush bool) (first int, messages []*memsidecarv1.RecallD
 		runs = append(runs, textPiece{text: piece.text, source: piece.source})
 		s.joined = append(s.joined, i+1)
 	}
-	s.sent = s.seq()
+	s.sent, s.rewindsBefore = s.seq(), s.rewinds
 	s.rewindTo, s.credit, s.flushing, s.replaceCall = nil, 0, flush, false
 	first = s.seq() - len(runs) + 1
 	for i, run := range runs {

@@ -47,10 +47,11 @@ type generationRun struct {
 }
 
 type pendingFlush struct {
-	target int64
-	done   chan struct{}
-	mark   *Watermark
-	err    error
+	// The seq that has to be considered, of the text after so many rewinds or more.
+	target, rewinds int64
+	done            chan struct{}
+	mark            *Watermark
+	err             error
 }
 
 func newGenerationRun(ctx context.Context, c *Client, start *memsidecarv1.GenerationStart) *generationRun {
@@ -197,10 +198,7 @@ func (g *generationRun) receive(response *memsidecarv1.RecallDuringResponse) boo
 			Memory: gone.GetMemory(), Reason: gone.GetReason(), Successor: gone.GetSuccessor(),
 		})
 	case *memsidecarv1.RecallDuringResponse_Watermark:
-		mark := told.Watermark
-		g.considered(&Watermark{
-			g.script.ownSeq(mark.GetSeq()), mark.GetCoalesced(), mark.GetWithheldHits(), mark.GetDegraded(),
-		})
+		g.considered(told.Watermark)
 	case *memsidecarv1.RecallDuringResponse_Backoff:
 		backoff := told.Backoff
 		g.script.pause = backoff.GetMinInterval().AsDuration()
@@ -228,18 +226,32 @@ func (g *generationRun) recalled(hit *memsidecarv1.HitFound) *Recalled {
 	return event
 }
 
-func (g *generationRun) considered(mark *Watermark) {
-	if mark.Seq > int64(g.script.seq()) {
-		return // on its way when the text was rewound
+func (g *generationRun) considered(told *memsidecarv1.Watermark) {
+	mark := &Watermark{
+		g.script.ownSeq(told.GetSeq()), told.GetCoalesced(), told.GetWithheldHits(), told.GetDegraded(),
 	}
-	g.inbox.tell(mark)
+	rewinds := g.script.rewinds
+	if told.Rewinds != nil {
+		rewinds = g.script.rewindsBefore + told.GetRewinds()
+	} else if mark.Seq > int64(g.script.seq()) {
+		// An older server's: all that shows that it was on its way when the text was rewound.
+		return
+	}
+	hasCrossed := rewinds < g.script.rewinds
+	if !hasCrossed {
+		g.inbox.tell(mark)
+	}
 	var left []*pendingFlush
 	for _, wanted := range g.flushes {
-		if wanted.target > mark.Seq {
+		if wanted.rewinds > rewinds || wanted.target > mark.Seq {
 			left = append(left, wanted)
 			continue
 		}
 		wanted.mark = mark
+		if hasCrossed {
+			// Text up to the target stands since the flush: it is the same before a rewind and after it.
+			wanted.mark = mark.upTo(wanted.target)
+		}
 		close(wanted.done)
 	}
 	g.flushes = left

@@ -52,7 +52,10 @@ type script struct {
 	sentAt time.Time
 	pause  time.Duration
 
-	rewindTo   *int64
+	rewindTo *int64
+	// Rewind messages of all calls, with the one that waits; and of the calls before.
+	rewinds, rewindsBefore int64
+
 	credit     int32
 	flushing   bool
 	finish     *memsidecarv1.GenerationFinish
@@ -115,6 +118,9 @@ func (s *script) rewind(seq int) error {
 	s.length, _ = s.ends(seq)
 	if seq < s.sent {
 		s.replaceCall = s.replaceCall || seq < s.lastJoined()
+		if s.rewindTo == nil {
+			s.rewinds++
+		}
 		to := int64(seq)
 		s.rewindTo, s.sent = &to, seq
 	}

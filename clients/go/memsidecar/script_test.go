@@ -120,6 +120,36 @@ func TestAReplayIsJoinedAndItsNumbersAreTranslatedBack(t *testing.T) {
 	}
 }
 
+func TestRewindsAreCountedAsTheMessagesThatTheyBecome(t *testing.T) {
+	now := time.Now()
+	s := &script{}
+	for range 3 {
+		_ = s.feed("a.", model, now)
+		s.next(now)
+	}
+	rewind := func(seq int, want int64) {
+		t.Helper()
+		if err := s.rewind(seq); err != nil || s.rewinds != want {
+			t.Errorf("rewound to %d: %d messages, not %d; %v", seq, s.rewinds, want, err)
+		}
+	}
+	rewind(3, 0)
+	_ = s.feed("never sent", model, now)
+	if _, err := s.rewindBytes(6, now); err != nil || s.rewinds != 0 {
+		t.Errorf("%d messages for what was never sent, %v", s.rewinds, err)
+	}
+	rewind(2, 1)
+	rewind(1, 1) // the two are one message
+	if s.next(now).GetRewind().GetSeq() != 1 {
+		t.Error("not told of the last one")
+	}
+	rewind(0, 2)
+	s.replay(false)
+	if s.rewinds != 2 || s.rewindsBefore != 2 {
+		t.Errorf("%d of %d messages are of calls before", s.rewindsBefore, s.rewinds)
+	}
+}
+
 func TestEveryCallWithOneRequestMessageIsRepeated(t *testing.T) {
 	var config struct {
 		MethodConfig []struct {

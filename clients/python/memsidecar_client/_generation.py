@@ -107,7 +107,8 @@ class AsyncGeneration(AsyncIterator[GenerationEvent]):
     async def rewind(self, seq: int) -> None:
         """Drops all text after the piece numbered `seq`, 0 for all: a retry, a rejected tool call.
 
-        What it brought has been sent; `Recalled.trigger_seq` tells. Raises ValueError when there is no such piece.
+        What it brought has been sent, or is on its way: `Recalled.trigger_seq` and `span` are those of the text before.
+        Raises ValueError when there is no such piece.
         """
         self._run.rewind(seq)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from memsidecar_client._defaults import INITIAL_CREDIT
 from memsidecar_client._enums import RetractionReason
-from memsidecar_client._generation_values import GenerationEvent, Recalled, Retracted
+from memsidecar_client._generation_values import GenerationEvent, Recalled, Retracted, Watermark
 from memsidecar_client._memory_values import Memory
 from memsidecar_client._recall_values import Hit
 
@@ -88,6 +89,12 @@ class Inbox:
                 self._waiting.remove(before)
                 break
         self._put(event)
+
+    def rewound(self, seq: int) -> None:
+        """A watermark that waits is not to speak of the text that will have the numbers after `seq`."""
+        for place, event in enumerate(self._waiting):
+            if isinstance(event, Watermark) and event.seq > seq:
+                self._waiting[place] = replace(event, seq=seq)
 
     def end(self) -> None:
         self._over = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -44,6 +44,16 @@ from memsidecar_client.v1.generation_service_pb2 import (
     RecallDuringResponse,
 )
 from memsidecar_client.v1.generation_service_pb2 import GenerationOutcome as WireOutcome
+from memsidecar_client.v1.generation_service_pb2 import Watermark as WireWatermark
+
+
+@dataclass(slots=True)
+class _Flush:
+    """`target` is the seq that has to be considered, of the text after so many `rewinds` or more."""
+
+    target: int
+    rewinds: int
+    considered: asyncio.Future[Watermark]
 
 
 class GenerationRun:
@@ -77,7 +87,7 @@ class GenerationRun:
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
-        self._flushes: list[tuple[int, asyncio.Future[Watermark]]] = []
+        self._flushes: list[_Flush] = []
         self._finishing: asyncio.Future[GenerationSummary] | None = None
         # The finish that the server may have acted on.
         self._finish_sent: GenerationFinish | None = None
@@ -121,7 +131,7 @@ class GenerationRun:
     def flush(self) -> asyncio.Future[Watermark]:
         self._check_going()
         considered: asyncio.Future[Watermark] = asyncio.get_running_loop().create_future()
-        self._flushes.append((self.script.flush(), considered))
+        self._flushes.append(_Flush(self.script.flush(), self.script.rewinds, considered))
         self._wake.set()
         return considered
 
@@ -180,7 +190,9 @@ class GenerationRun:
         self._wake.set()
 
     def _rewound(self, seq: int) -> None:
-        self._flushes = [(min(target, seq), considered) for target, considered in self._flushes]
+        for flush in self._flushes:
+            flush.target = min(flush.target, seq)
+        self.inbox.rewound(seq)
         if self.script.replace_call and self._wire is not None:
             self._wire.cancel()
         self._wake.set()
@@ -286,8 +298,7 @@ class GenerationRun:
                 gone = response.retracted
                 self.inbox.take_back(gone.memory, reason_from_proto(gone), successor_from_proto(gone))
             case "watermark":
-                mark = watermark_from_proto(response.watermark)
-                self._considered(replace(mark, seq=self.script.own_seq(mark.seq)))
+                self._considered(response.watermark)
             case "backoff":
                 backoff = backoff_from_proto(response.backoff)
                 self.script.slow_down(backoff.min_interval.total_seconds())
@@ -300,15 +311,23 @@ class GenerationRun:
         self._call_back()
         return False
 
-    def _considered(self, mark: Watermark) -> None:
-        if mark.seq > self.script.seq:
-            # On its way when the text was rewound.
+    def _considered(self, message: WireWatermark) -> None:
+        mark = watermark_from_proto(message)
+        mark = replace(mark, seq=self.script.own_seq(mark.seq))
+        rewinds = self.script.rewinds
+        if message.HasField("rewinds"):
+            rewinds = self.script.own_rewinds(message.rewinds)
+        elif mark.seq > self.script.seq:
+            # An older server's: all that shows that it was on its way when the text was rewound.
             return
-        self._tell(mark)
-        for target, considered in self._flushes:
-            if target <= mark.seq and not considered.done():
-                considered.set_result(mark)
-        self._flushes = [each for each in self._flushes if not each[1].done()]
+        crossed = rewinds < self.script.rewinds
+        if not crossed:
+            self._tell(mark)
+        for flush in self._flushes:
+            # Text up to the target stands since the flush: it is the same before a rewind and after it.
+            if flush.rewinds <= rewinds and flush.target <= mark.seq and not flush.considered.done():
+                flush.considered.set_result(replace(mark, seq=flush.target) if crossed else mark)
+        self._flushes = [flush for flush in self._flushes if not flush.considered.done()]
 
     def _finished(self, message: GenerationFinished) -> None:
         self.result = GenerationSummary(
@@ -334,7 +353,7 @@ class GenerationRun:
     def _end(self, error: Exception | None) -> None:
         self._error = error = self._error or error
         self.inbox.end()
-        waiting: list[asyncio.Future[Any]] = [considered for _, considered in self._flushes]
+        waiting: list[asyncio.Future[Any]] = [flush.considered for flush in self._flushes]
         if self._finishing is not None:
             waiting.append(self._finishing)
             if self.result is not None and not self._finishing.done():

@@ -53,6 +53,10 @@ class Script:
         self._sent_at = float("-inf")
         self._pause = 0.0
         self._rewind: int | None = None
+        # Rewind messages of the calls before this one.
+        self._rewinds_before = 0
+        self.rewinds = 0
+        """Rewind messages of all calls, with the one that waits."""
         self._credit = 0
         self._flush = False
         self._finish: GenerationFinish | None = None
@@ -121,6 +125,7 @@ class Script:
         self._size = sum(len(piece.text.encode()) for piece in self._pieces)
         if seq < self._sent:
             self.replace_call = self.replace_call or seq < self._last_joined
+            self.rewinds += self._rewind is None
             self._rewind, self._sent = seq, seq
 
     def rewind_to(self, length: int, now: float) -> int:
@@ -183,7 +188,7 @@ class Script:
                 runs.append((piece.text, piece.source, seq))
                 size = width
         self._joined = [end for _, _, end in runs]
-        self._sent = self.seq
+        self._sent, self._rewinds_before = self.seq, self.rewinds
         self._rewind, self._credit, self._flush, self.replace_call = None, 0, flush, False
         first = self.seq - len(runs) + 1
         return first, [_delta(seq, _Piece(text, source, 0)) for seq, (text, source, _) in enumerate(runs, start=first)]
@@ -192,6 +197,10 @@ class Script:
         """The number that a piece has here; the server counts those that were joined for it in another way."""
         offset = seq - (self._last_joined - len(self._joined)) - 1
         return self._joined[offset] if 0 <= offset < len(self._joined) else seq
+
+    def own_rewinds(self, rewinds: int) -> int:
+        """What `rewinds` was after so many of this call, which the server counts alone."""
+        return self._rewinds_before + rewinds
 
     @property
     def _last_joined(self) -> int:

@@ -66,7 +66,7 @@ class Generation:
         # Text up to here has been considered.
         self._evaluated = 0
         self._flush_to: int | None = None
-        self._evaluations = self._coalesced = self._numbered = 0
+        self._evaluations = self._coalesced = self._numbered = self._rewinds = 0
         self._degraded = self._finished = False
         self._began = self._told_at = at
         self._started_at: float | None = None
@@ -102,12 +102,18 @@ class Generation:
         self._queue += self._selection.sends()
 
     def rewind(self, seq: int, at: float) -> None:
-        """Drop the text of every delta after `seq`."""
+        """Drop the text of every delta after `seq`. Counted also when there is none: the agent counts what it sends."""
         self._expect_more("rewind")
         before = self._written.length
         length = self._written.rewind(seq)
-        if length == before:
-            return
+        self._rewinds += 1
+        if length != before:
+            self._shortened(length, at)
+        if any(isinstance(each, Watermark) for each in self._queue):
+            # It would speak of text that is gone.
+            self._mark(at)
+
+    def _shortened(self, length: int, at: float) -> None:
         self._evaluated = min(self._evaluated, length)
         if self._flush_to is not None:
             self._flush_to = min(self._flush_to, length)
@@ -296,7 +302,8 @@ class Generation:
         self._told_at = at
         if self._flush_to is not None and self._under_way is None and self._evaluated >= self._flush_to:
             self._flush_to = None
-        self._replace(Watermark(self.evaluated_seq, self._coalesced, self._selection.withheld, self._degraded))
+        withheld = self._selection.withheld
+        self._replace(Watermark(self.evaluated_seq, self._coalesced, withheld, self._degraded, self._rewinds))
 
     def _replace(self, output: Watermark | Backoff) -> None:
         """Queues it in place of the one before: only the newest is of interest."""

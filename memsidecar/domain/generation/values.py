@@ -162,12 +162,13 @@ class Retract:
 @dataclass(frozen=True, slots=True)
 class Watermark:
     """Every delta up to `seq` has been considered. `coalesced` triggers were answered by a later one's evaluation;
-    `degraded` is said of the last evaluation."""
+    `degraded` is said of the last evaluation. It is about the text after so many `rewinds`."""
 
     seq: int
     coalesced: int
     withheld: int
     degraded: bool
+    rewinds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def happening_response(
             mark = response.watermark
             mark.seq, mark.coalesced = happening.seq, happening.coalesced
             mark.withheld_hits, mark.degraded = happening.withheld, happening.degraded
-            mark.SetInParent()
+            mark.rewinds = happening.rewinds
         case Retract():
             _set_retracted(response.retracted, happening, now, usage_of)
         case Backoff():

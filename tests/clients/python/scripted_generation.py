@@ -115,7 +115,8 @@ async def oblige(stream: Stream) -> None:
         message = await stream.message(number)
         if message.HasField("flush"):
             seqs = [delta.seq for delta in stream.every("text")]
-            await stream.send(watermark={"seq": seqs[-1] if seqs else 0})
+            rewinds = sum(before.HasField("rewind") for before in stream.received[:number])
+            await stream.send(watermark={"seq": seqs[-1] if seqs else 0, "rewinds": rewinds})
         if message.HasField("finish"):
             await stream.send(finished={"evaluations": 3, "evaluated_seq": 2, "revision": {"token": "r2"}})
             return

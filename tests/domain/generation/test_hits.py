@@ -72,7 +72,7 @@ def test_a_rewind_drops_text_and_counts_on_from_there() -> None:
     evaluation = stream.flushed()
     assert (evaluation.text, evaluation.new_text, evaluation.trigger_seq) == ("Anna lives in Bonn", " in Bonn", 3)
     stream.answer(evaluation)
-    assert stream.last == Watermark(3, 0, 0, False)
+    assert stream.last == Watermark(3, 0, 0, False, 1)
 
 
 def test_a_rewind_to_the_beginning_drops_all_text() -> None:
@@ -93,7 +93,7 @@ def test_what_dropped_text_brings_is_not_sent_and_what_stands_of_it_is_evaluated
     stream.write(" in Bonn")
     assert stream.asked() is None
     assert stream.answer(evaluation, candidate("rome")) == []
-    assert stream.last == Watermark(0, 0, 0, False)
+    assert stream.last == Watermark(0, 0, 0, False, 1)
     assert stream.evaluation().text == "Anna lives in Bonn"
 
 
@@ -115,7 +115,7 @@ def test_an_evaluation_of_text_that_stands_survives_a_rewind() -> None:
     stream.write(" lives", " in Rome")
     stream.rewind(1)
     assert sent(stream.answer(evaluation, candidate("a"))) == ["a"]
-    assert stream.last == Watermark(1, 0, 0, False)
+    assert stream.last == Watermark(1, 0, 0, False, 1)
 
 
 def test_the_prompts_evaluation_survives_a_rewind_of_everything() -> None:

@@ -91,7 +91,7 @@ class Following(RuleBasedStateMachine):
         self.seen_retractions: list[tuple[str, Reason]] = []
         self.answered: set[int] = set()
         self.coalesced = 0
-        self.low = first - 1
+        self.low, self.rewinds = first - 1, 0
         self.finished = False
         self.ask()
 
@@ -151,6 +151,7 @@ class Following(RuleBasedStateMachine):
     def rewind(self, back: int) -> None:
         del self.deltas[max(0, len(self.deltas) - back) :]
         self.machine.rewind(self.last_seq, self.now)
+        self.rewinds += 1
         self.considered_to = min(self.considered_to, len(self.whole))
         self.low = min(self.low, self.last_seq)
         if self.under_way is not None and not self.under_way.is_prompt:
@@ -312,6 +313,7 @@ class Following(RuleBasedStateMachine):
     def check_watermark(self, mark: Watermark) -> None:
         assert self.low <= mark.seq <= self.last_seq
         assert mark.coalesced >= self.coalesced
+        assert mark.rewinds == self.rewinds
         assert mark.withheld <= LONGEST_WAIT
         self.low, self.coalesced = mark.seq, mark.coalesced
         considered = (

@@ -763,7 +763,8 @@ func (x *Credit) GetHits() int32 {
 }
 
 // Rewind drops every delta after seq: a retry, or a rejected tool call. The next delta
-// has seq + 1. Hits that the dropped text brought have been sent; trigger_seq tells.
+// has seq + 1. Hits that the dropped text brought have been sent, or are on their way:
+// trigger_seq and the span are those of the text before.
 type Rewind struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Seq           int64                  `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
@@ -1347,7 +1348,10 @@ type Watermark struct {
 	// Hits that wait for credit.
 	WithheldHits int32 `protobuf:"varint,3,opt,name=withheld_hits,json=withheldHits,proto3" json:"withheld_hits,omitempty"`
 	// A source failed or was late in the evaluation before; what was found is sent.
-	Degraded      bool `protobuf:"varint,4,opt,name=degraded,proto3" json:"degraded,omitempty"`
+	Degraded bool `protobuf:"varint,4,opt,name=degraded,proto3" json:"degraded,omitempty"`
+	// Rewinds of this stream that the server had taken by then. Fewer than were sent: this
+	// has crossed one on its way, and is about the text before it. Unset by older servers.
+	Rewinds       *int64 `protobuf:"varint,5,opt,name=rewinds,proto3,oneof" json:"rewinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1408,6 +1412,13 @@ func (x *Watermark) GetDegraded() bool {
 		return x.Degraded
 	}
 	return false
+}
+
+func (x *Watermark) GetRewinds() int64 {
+	if x != nil && x.Rewinds != nil {
+		return *x.Rewinds
+	}
+	return 0
 }
 
 // Backoff asks the agent to slow down; the effective trigger has been changed to this.
@@ -1694,12 +1705,15 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\fHitRetracted\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\tR\x06memory\x127\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x1f.memsidecar.v1.RetractionReasonR\x06reason\x123\n" +
-	"\tsuccessor\x18\x03 \x01(\v2\x15.memsidecar.v1.MemoryR\tsuccessor\"|\n" +
+	"\tsuccessor\x18\x03 \x01(\v2\x15.memsidecar.v1.MemoryR\tsuccessor\"\xa7\x01\n" +
 	"\tWatermark\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12\x1c\n" +
 	"\tcoalesced\x18\x02 \x01(\x03R\tcoalesced\x12#\n" +
 	"\rwithheld_hits\x18\x03 \x01(\x05R\fwithheldHits\x12\x1a\n" +
-	"\bdegraded\x18\x04 \x01(\bR\bdegraded\"|\n" +
+	"\bdegraded\x18\x04 \x01(\bR\bdegraded\x12\x1d\n" +
+	"\arewinds\x18\x05 \x01(\x03H\x00R\arewinds\x88\x01\x01B\n" +
+	"\n" +
+	"\b_rewinds\"|\n" +
 	"\aBackoff\x12\x1b\n" +
 	"\tmin_chars\x18\x01 \x01(\x05R\bminChars\x12<\n" +
 	"\fmin_interval\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x12\x16\n" +
@@ -1847,6 +1861,7 @@ func file_memsidecar_v1_generation_service_proto_init() {
 		(*RecallDuringResponse_Draining)(nil),
 		(*RecallDuringResponse_Finished)(nil),
 	}
+	file_memsidecar_v1_generation_service_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
