@@ -141,14 +141,16 @@ class MemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteMemory(self, request, context):
-        """DeleteMemory soft-deletes, or purges at once when asked.
+        """DeleteMemory soft-deletes, or purges at once when asked. What was read from the
+        memory alone, and names that only it held, go with it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UndeleteMemory(self, request, context):
-        """UndeleteMemory restores a soft-deleted memory before its purge_time.
+        """UndeleteMemory restores a soft-deleted memory before its purge_time, with what went
+        with it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

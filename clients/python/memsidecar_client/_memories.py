@@ -169,7 +169,8 @@ class MemoryCalls(Connected):
         request_id: str = "",
         timeout: float | None = None,
     ) -> Deleted:
-        """Deletes a memory until its purge_time; with `purge` at once and for good."""
+        """Deletes a memory until its purge_time; with `purge` at once and for good. What was read from it alone, and
+        names that only it held, go with it."""
         response = await self._connection.unary(
             self._connection.stubs.memories.DeleteMemory,
             memory_service_pb2.DeleteMemoryRequest(
@@ -181,7 +182,7 @@ class MemoryCalls(Connected):
         return Deleted(memory, response.revision.token)
 
     async def undelete_memory(self, name: str, *, request_id: str = "", timeout: float | None = None) -> Written:
-        """Restores a deleted memory that has not been purged."""
+        """Restores a deleted memory that has not been purged, with what went with it."""
         request = memory_service_pb2.UndeleteMemoryRequest(name=name, request_id=request_id or str(uuid4()))
         response = await self._connection.unary(self._connection.stubs.memories.UndeleteMemory, request, timeout)
         return Written(memory_from_proto(response.memory), response.revision.token)

@@ -56,9 +56,11 @@ type MemoryServiceClient interface {
 	ListMemories(ctx context.Context, in *ListMemoriesRequest, opts ...grpc.CallOption) (*ListMemoriesResponse, error)
 	// UpdateMemory changes the fields in the mask and records a revision.
 	UpdateMemory(ctx context.Context, in *UpdateMemoryRequest, opts ...grpc.CallOption) (*UpdateMemoryResponse, error)
-	// DeleteMemory soft-deletes, or purges at once when asked.
+	// DeleteMemory soft-deletes, or purges at once when asked. What was read from the
+	// memory alone, and names that only it held, go with it.
 	DeleteMemory(ctx context.Context, in *DeleteMemoryRequest, opts ...grpc.CallOption) (*DeleteMemoryResponse, error)
-	// UndeleteMemory restores a soft-deleted memory before its purge_time.
+	// UndeleteMemory restores a soft-deleted memory before its purge_time, with what went
+	// with it.
 	UndeleteMemory(ctx context.Context, in *UndeleteMemoryRequest, opts ...grpc.CallOption) (*UndeleteMemoryResponse, error)
 	// ListMemoryRevisions is a memory's history, newest first.
 	ListMemoryRevisions(ctx context.Context, in *ListMemoryRevisionsRequest, opts ...grpc.CallOption) (*ListMemoryRevisionsResponse, error)
@@ -230,9 +232,11 @@ type MemoryServiceServer interface {
 	ListMemories(context.Context, *ListMemoriesRequest) (*ListMemoriesResponse, error)
 	// UpdateMemory changes the fields in the mask and records a revision.
 	UpdateMemory(context.Context, *UpdateMemoryRequest) (*UpdateMemoryResponse, error)
-	// DeleteMemory soft-deletes, or purges at once when asked.
+	// DeleteMemory soft-deletes, or purges at once when asked. What was read from the
+	// memory alone, and names that only it held, go with it.
 	DeleteMemory(context.Context, *DeleteMemoryRequest) (*DeleteMemoryResponse, error)
-	// UndeleteMemory restores a soft-deleted memory before its purge_time.
+	// UndeleteMemory restores a soft-deleted memory before its purge_time, with what went
+	// with it.
 	UndeleteMemory(context.Context, *UndeleteMemoryRequest) (*UndeleteMemoryResponse, error)
 	// ListMemoryRevisions is a memory's history, newest first.
 	ListMemoryRevisions(context.Context, *ListMemoryRevisionsRequest) (*ListMemoryRevisionsResponse, error)

@@ -76,13 +76,17 @@ class MemoryServiceStub:
         memsidecar_client.v1.memory_service_pb2.DeleteMemoryRequest,
         memsidecar_client.v1.memory_service_pb2.DeleteMemoryResponse,
     ]
-    """DeleteMemory soft-deletes, or purges at once when asked."""
+    """DeleteMemory soft-deletes, or purges at once when asked. What was read from the
+    memory alone, and names that only it held, go with it.
+    """
 
     UndeleteMemory: grpc.UnaryUnaryMultiCallable[
         memsidecar_client.v1.memory_service_pb2.UndeleteMemoryRequest,
         memsidecar_client.v1.memory_service_pb2.UndeleteMemoryResponse,
     ]
-    """UndeleteMemory restores a soft-deleted memory before its purge_time."""
+    """UndeleteMemory restores a soft-deleted memory before its purge_time, with what went
+    with it.
+    """
 
     ListMemoryRevisions: grpc.UnaryUnaryMultiCallable[
         memsidecar_client.v1.memory_service_pb2.ListMemoryRevisionsRequest,
@@ -155,13 +159,17 @@ class MemoryServiceAsyncStub:
         memsidecar_client.v1.memory_service_pb2.DeleteMemoryRequest,
         memsidecar_client.v1.memory_service_pb2.DeleteMemoryResponse,
     ]
-    """DeleteMemory soft-deletes, or purges at once when asked."""
+    """DeleteMemory soft-deletes, or purges at once when asked. What was read from the
+    memory alone, and names that only it held, go with it.
+    """
 
     UndeleteMemory: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar_client.v1.memory_service_pb2.UndeleteMemoryRequest,
         memsidecar_client.v1.memory_service_pb2.UndeleteMemoryResponse,
     ]
-    """UndeleteMemory restores a soft-deleted memory before its purge_time."""
+    """UndeleteMemory restores a soft-deleted memory before its purge_time, with what went
+    with it.
+    """
 
     ListMemoryRevisions: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar_client.v1.memory_service_pb2.ListMemoryRevisionsRequest,
@@ -252,7 +260,9 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar_client.v1.memory_service_pb2.DeleteMemoryRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar_client.v1.memory_service_pb2.DeleteMemoryResponse, collections.abc.Awaitable[memsidecar_client.v1.memory_service_pb2.DeleteMemoryResponse]]:
-        """DeleteMemory soft-deletes, or purges at once when asked."""
+        """DeleteMemory soft-deletes, or purges at once when asked. What was read from the
+        memory alone, and names that only it held, go with it.
+        """
 
     @abc.abstractmethod
     def UndeleteMemory(
@@ -260,7 +270,9 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar_client.v1.memory_service_pb2.UndeleteMemoryRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar_client.v1.memory_service_pb2.UndeleteMemoryResponse, collections.abc.Awaitable[memsidecar_client.v1.memory_service_pb2.UndeleteMemoryResponse]]:
-        """UndeleteMemory restores a soft-deleted memory before its purge_time."""
+        """UndeleteMemory restores a soft-deleted memory before its purge_time, with what went
+        with it.
+        """
 
     @abc.abstractmethod
     def ListMemoryRevisions(
