@@ -6,6 +6,8 @@ PYTEST := $(PY) -m pytest -q
 # Most tests wait more than they measure and run side by side; what times the loop has the machine for itself.
 TIMED := tests/e2e/test_event_loop.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Containers often set it; then each of the hundreds of processes of the tests would compile all of memsidecar again.
+unexport PYTHONDONTWRITEBYTECODE
 # A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
 export HNSWLIB_NO_NATIVE := 1
 

@@ -2,7 +2,7 @@
 # The client's tests where the server is not installed, with the oldest and with the newest grpcio, protobuf and
 # OpenTelemetry that the client allows. Its stubs are generated once, by an old compiler, so that both ends work.
 # googleapis-common-protos is there for the tests' own server, OpenTelemetry for the application that traces: the client
-# does without.
+# does without. A test marked slow brings versions of its own, the same in any environment: `make test` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
@@ -19,7 +19,7 @@ run() { # run NAME REQUIREMENT...
     echo "$wanted" >"$venv/wanted"
   fi
   "$venv/bin/pip" list --disable-pip-version-check 2>/dev/null | grep -E '^(grpcio|protobuf) ' | xargs
-  "$venv/bin/python" -m pytest -q -p no:cacheprovider tests/clients/python
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "not slow" tests/clients/python
 }
 
 # 1.62.3 is the last of the 1.62 line and has wheels for Python 3.11 and 3.12; 3.13 begins at 1.66.
