@@ -244,7 +244,8 @@ def test_without_the_libraries_everything_else_works(
 
 def test_nothing_of_it_is_loaded_unless_it_is_configured() -> None:
     program = (
-        "import sys, contextlib, memsidecar.bootstrap, memsidecar.server.app, memsidecar.bootstrap.tracing as t\n"
+        "import sys, contextlib, memsidecar.bootstrap.process, memsidecar.bootstrap.tracing as t\n"
+        "import memsidecar.bootstrap.backing_up, memsidecar.bootstrap.restoring, memsidecar.bootstrap.verifying\n"
         "from memsidecar.config import Config\n"
         "assert t.open_tracer(Config(), contextlib.AsyncExitStack()) is None\n"
         # The Redis driver imports OpenTelemetry's metrics by itself, where they are installed.
