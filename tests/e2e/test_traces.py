@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from tests.doubles.embedding_server import embedding_server
 from tests.doubles.trace_collector import Received, TraceCollector, trace_collector
-from tests.e2e.process import CLIENT_VECTORS, Launch
+from tests.e2e.process import LIGHT, Launch
 from tests.sidecar import ROOT, Sidecar
 
 RECALL = "memsidecar.v1.RecallService/RecallOnce"
@@ -50,7 +50,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One process for many tests, told by OpenTelemetry's own variables."""
-    sidecar = Sidecar(tmp_path_factory.mktemp("traces") / "data", CLIENT_VECTORS)
+    sidecar = Sidecar(tmp_path_factory.mktemp("traces") / "data", LIGHT)
     with trace_collector() as collector:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint)
