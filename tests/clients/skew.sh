@@ -24,5 +24,14 @@ run() { # run NAME REQUIREMENT...
 
 # 1.62.3 is the last of the 1.62 line and has wheels for Python 3.11 and 3.12; 3.13 begins at 1.66.
 oldest_grpcio=$("$python" -c 'import sys; print("1.62.3" if sys.version_info < (3, 13) else "1.66.2")')
-run oldest "grpcio==$oldest_grpcio" "protobuf==4.25.8" "opentelemetry-sdk==1.20.0"
-run newest "grpcio>=1.85" "protobuf>=7,<8" "opentelemetry-sdk>=1.40"
+# Side by side: each installs and waits more than it computes. One log after the other.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+run newest "grpcio>=1.85" "protobuf>=7,<8" "opentelemetry-sdk>=1.40" >"$log" 2>&1 &
+newest=$!
+run oldest "grpcio==$oldest_grpcio" "protobuf==4.25.8" "opentelemetry-sdk==1.20.0" &
+status=0
+wait $! || status=$?
+wait $newest || status=$?
+cat "$log"
+exit $status
