@@ -6,6 +6,8 @@ PYTEST := $(PY) -m pytest -q
 # Most tests wait more than they measure and run side by side; what times the loop has the machine for itself.
 TIMED := tests/e2e/test_event_loop.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Containers often set it; then each of the hundreds of processes of the tests would compile all of memsidecar again.
+unexport PYTHONDONTWRITEBYTECODE
 # A library compiled for the builder's own CPU dies of SIGILL on an older one that gets the same image.
 export HNSWLIB_NO_NATIVE := 1
 
@@ -45,10 +47,11 @@ prerequisites:
 $(SETUP): pyproject.toml clients/python/pyproject.toml constraints.txt | prerequisites
 	$(call step,setting up $(VENV) (a few minutes the first time))
 	@[ -x $(PY) ] || $(PYTHON) -m venv $(VENV)
-	@# hnswlib apart and past pip's cache, which may hold a build for this CPU only.
-	@$(PY) -c 'import hnswlib' 2>/dev/null || $(PY) -m pip install -q --no-cache-dir -c constraints.txt hnswlib
-	@$(PY) -m pip install -q -c constraints.txt -e '.[ladybug,tracing,dev]' -e clients/python
-	@deploy/tools/hnswlib-v3.sh $(VENV) $(PY) -m pip
+	@# hnswlib apart and past pip's cache, which may hold a build for this CPU only; its two builds side by side, as each
+	@# takes one core for most of a minute.
+	@deploy/tools/hnswlib-v3.sh $(VENV) $(PY) -m pip & \
+	{ $(PY) -c 'import hnswlib' 2>/dev/null || $(PY) -m pip install -q --no-cache-dir -c constraints.txt hnswlib; } && \
+	$(PY) -m pip install -q -c constraints.txt -e '.[ladybug,tracing,dev]' -e clients/python && wait $$!
 	@touch $@
 
 $(DEPLOY_TOOLS): deploy/tools/requirements.txt | prerequisites

@@ -16,6 +16,8 @@ import grpc
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60.0
+# At once, where gRPC would wait a second and more before it tries again.
+RECONNECTING = [(f"grpc.{name}_reconnect_backoff_ms", 50) for name in ("initial", "min", "max")]
 
 
 class Sidecar:
@@ -61,15 +63,19 @@ class Sidecar:
     def wait_until_ready(self, seconds: float = START_SECONDS) -> None:
         assert self._process is not None
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if self._process.poll() is not None:
-                raise RuntimeError(f"memsidecar exited with {self._process.returncode}:\n{self.log()[-3000:]}")
-            with grpc.insecure_channel(self.target) as channel:
+        # One channel for all of the waiting: closing one while gRPC's thread looks at it fails that thread.
+        with grpc.insecure_channel(self.target, options=RECONNECTING) as channel:
+            ready = grpc.channel_ready_future(channel)
+            while time.monotonic() < until:
                 try:
-                    grpc.channel_ready_future(channel).result(timeout=0.25)
+                    ready.result(timeout=0.1)
                     return
                 except grpc.FutureTimeoutError:
-                    continue
+                    if self._process.poll() is None:
+                        continue
+                ready.cancel()
+                raise RuntimeError(f"memsidecar exited with {self._process.returncode}:\n{self.log()[-3000:]}")
+            ready.cancel()
         raise RuntimeError(f"memsidecar did not start within {seconds} s:\n{self.log()[-3000:]}")
 
     def kill(self) -> None:

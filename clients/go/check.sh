@@ -30,4 +30,4 @@ built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
 (cd examples && go build -race -o "$built/agent" ./agent)
 cd ../..
-MEMSIDECAR_AGENT=$built/agent "$python" -m pytest -q tests/clients/agents
+MEMSIDECAR_AGENT=$built/agent "$python" -m pytest -q -n 2 --dist worksteal tests/clients/agents

@@ -8,7 +8,6 @@ import importlib
 import logging
 import signal
 import sys
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from memsidecar import __version__
@@ -19,9 +18,7 @@ from memsidecar.bootstrap.shown import Shown, of_traces
 from memsidecar.bootstrap.stores import open_sessions, open_stores
 from memsidecar.bootstrap.tracing import open_tracer
 from memsidecar.config import Config
-from memsidecar.domain.finding import Finding
 from memsidecar.server.app import Server, ServerSettings
-from memsidecar.services.verification import Verification
 
 _log = logging.getLogger(__name__)
 
@@ -77,27 +74,6 @@ def _calm_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
-
-
-async def verify(config: Config, repair: bool) -> Sequence[Finding]:
-    """Compare ledger, graph, vectors and keywords; with `repair`, rebuild what differs from the ledger.
-
-    Raises DataDirectoryBusy while a sidecar runs on the same data directory.
-    """
-    async with AsyncExitStack() as stack:
-        stack.enter_context(DataDirectory.open(config.data_dir))
-        stores = await open_stores(config, stack, Shown())
-        await stores.projector.wait_until_caught_up()
-        check = Verification(
-            stores.ledger,
-            stores.codec,
-            stores.graph,
-            stores.projector,
-            stores.indexes,
-            stores.snapshots,
-            stores.space,
-        )
-        return [finding async for finding in check(repair)]
 
 
 def _server_settings(config: Config) -> ServerSettings:

@@ -16,7 +16,7 @@ from memsidecar_client import AsyncMemsidecar
 
 from tests.crash.model import Content, content_of
 from tests.crash.writers import WritingClient
-from tests.e2e.process import CLEAN, CLIENT_VECTORS, verify
+from tests.e2e.process import CLEAN, LIGHT, verify
 from tests.e2e.story import ALL
 from tests.sidecar import Sidecar
 
@@ -38,7 +38,7 @@ async def test_no_kill_loses_or_halves_a_write(tmp_path: Path, engine: str) -> N
 
 
 async def _rounds(store: Path, engine: str, numbers: range, dice: random.Random) -> None:
-    settings = {**CLIENT_VECTORS, "graph.engine": engine}
+    settings = {**LIGHT, "graph.engine": engine}
     writers = [WritingClient(n, user, random.Random(dice.random())) for n, user in enumerate(USERS)]
     sidecar = Sidecar(store, settings)
     try:

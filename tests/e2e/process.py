@@ -22,6 +22,8 @@ CLIENT_VECTORS = {
     "embedding.dimensions": str(DIMENSIONS),
     "embedding.model": "test-vectors",
 }
+# Nor does it read a vocabulary, half a second more: for tests that count no tokens.
+LIGHT = {**CLIENT_VECTORS, "tokenizer": "estimate"}
 
 
 class Launch:
@@ -34,8 +36,8 @@ class Launch:
     def __call__(
         self, settings: Mapping[str, str] | None = None, *, data: Path | None = None, start: bool = True
     ) -> Sidecar:
-        """A sidecar on `data` (default: `data` in the test's folder) that answers; with client vectors unless set."""
-        sidecar = Sidecar(data or self.folder / "data", {**CLIENT_VECTORS, **(settings or {})})
+        """A sidecar on `data` (default: `data` in the test's folder) that answers; LIGHT unless set."""
+        sidecar = Sidecar(data or self.folder / "data", {**LIGHT, **(settings or {})})
         self._started.append(sidecar)
         if start:
             sidecar.start()
@@ -48,7 +50,7 @@ class Launch:
 
 def flags(settings: Mapping[str, str] | None = None) -> list[str]:
     """The command line's words for the settings of `Launch`."""
-    chosen = {**CLIENT_VECTORS, **(settings or {})}
+    chosen = {**LIGHT, **(settings or {})}
     return [f"--{key.replace('_', '-')}={value}" for key, value in chosen.items()]
 
 

@@ -76,7 +76,7 @@ def _contexts(client: Memsidecar, name: str) -> list[Context]:
 
 
 def test_a_context_holds_everything_and_is_the_same_after_a_restart(launch: Launch, server: RunningServer) -> None:
-    sidecar = launch({"redis.url": server.url})
+    sidecar = launch({"redis.url": server.url, "tokenizer": "o200k"})
     with Memsidecar(sidecar.target, user="ann", timeout=10) as client:
         tell(client)
         client.remember(Preference("Ann never eats peanuts."))
@@ -115,7 +115,7 @@ def test_a_context_holds_everything_and_is_the_same_after_a_restart(launch: Laun
 
 
 def test_a_wrong_request_is_told_what_is_wrong(launch: Launch) -> None:
-    with Memsidecar(launch().target, user="ann") as client:
+    with Memsidecar(launch({"tokenizer": "o200k"}).target, user="ann") as client:
         client.remember("Ann likes tea.")
         with pytest.raises(InvalidArgument) as small:
             client.build_context("tea", system_prompt="word " * 100, max_tokens=50)

@@ -54,7 +54,7 @@ def test_a_local_model_finds_what_was_said_in_two_languages(launch: Launch) -> N
 
 
 def test_every_call_works_once(launch: Launch) -> None:
-    sidecar = launch()
+    sidecar = launch({"tokenizer": "o200k"})
     with Memsidecar(sidecar.target, user="ann", agent="planner") as client:
         info = client.ready(timeout=10)
         assert info.graph_engine == "kuzu"

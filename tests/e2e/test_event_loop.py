@@ -44,7 +44,7 @@ async def test_no_callback_holds_the_loop(launch: Launch, tmp_path: Path) -> Non
 async def _round(launch: Launch, folder: Path) -> dict[str, list[str]]:
     """Every kind of load at the same time on a fresh sidecar; the callbacks over the limit by their name."""
     report = folder.with_suffix(".json")
-    sidecar = launch(data=folder, start=False)
+    sidecar = launch({"tokenizer": "o200k"}, data=folder, start=False)
     sidecar.program = [sys.executable, "-m", "tests.e2e.loop_launcher", str(report)]
     sidecar.start()
     async with AsyncMemsidecar(sidecar.target, user="ann", timeout=60.0) as client:

@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from tests.doubles.embedding_server import embedding_server
 from tests.doubles.trace_collector import Received, TraceCollector, trace_collector
-from tests.e2e.process import CLIENT_VECTORS, Launch
+from tests.e2e.process import LIGHT, Launch
 from tests.sidecar import ROOT, Sidecar
 
 RECALL = "memsidecar.v1.RecallService/RecallOnce"
@@ -50,7 +50,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One process for many tests, told by OpenTelemetry's own variables."""
-    sidecar = Sidecar(tmp_path_factory.mktemp("traces") / "data", CLIENT_VECTORS)
+    sidecar = Sidecar(tmp_path_factory.mktemp("traces") / "data", LIGHT)
     with trace_collector() as collector:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint)
@@ -244,7 +244,8 @@ def test_without_the_libraries_everything_else_works(
 
 def test_nothing_of_it_is_loaded_unless_it_is_configured() -> None:
     program = (
-        "import sys, contextlib, memsidecar.bootstrap, memsidecar.server.app, memsidecar.bootstrap.tracing as t\n"
+        "import sys, contextlib, memsidecar.bootstrap.process, memsidecar.bootstrap.tracing as t\n"
+        "import memsidecar.bootstrap.backing_up, memsidecar.bootstrap.restoring, memsidecar.bootstrap.verifying\n"
         "from memsidecar.config import Config\n"
         "assert t.open_tracer(Config(), contextlib.AsyncExitStack()) is None\n"
         # The Redis driver imports OpenTelemetry's metrics by itself, where they are installed.
