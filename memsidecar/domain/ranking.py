@@ -29,6 +29,8 @@ Places = NDArray[np.intp]
 DAY = 24 * 3600 * 1_000_000
 # A text of MANY_CHUNKS loses all of its cosine at this `Profile.length`.
 _MOST_LENGTH = 0.4
+ROUNDING = np.float32(1e-6)
+"""Scores that differ by no more are equal: ten times what a sum of float32 products is off by."""
 _TIERS = {"similarity": Tier.VECTOR, "entity": Tier.GRAPH, "association": Tier.GRAPH, "keyword": Tier.KEYWORD}
 # Rows whose entities lead on to others.
 BEST = 5
@@ -162,7 +164,20 @@ def rank(
     ):
         terms.append(Term(name, raw, weight))
         scores = scores + raw * np.float32(weight)
-    return Scored(np.clip(scores, 0.0, 1.0).astype(np.float32, copy=False), own, tuple(terms))
+    return Scored(evened(np.clip(scores, 0.0, 1.0).astype(np.float32, copy=False)), own, tuple(terms))
+
+
+def evened(scores: Values) -> Values:
+    """The scores, those that differ by rounding alone made equal to the highest of them: a product of float32 depends
+    on where its rows stand, which is another place after a restart."""
+    if len(scores) < 2:
+        return scores
+    falling = np.argsort(-scores)
+    sorted_scores = scores[falling]
+    first = np.append(True, sorted_scores[:-1] - sorted_scores[1:] > ROUNDING)
+    even = np.empty_like(scores)
+    even[falling] = sorted_scores[first][np.cumsum(first) - 1]
+    return even
 
 
 def similarity(signals: Signals, profile: Profile) -> Values:

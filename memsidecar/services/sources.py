@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,11 +114,11 @@ class GraphSource:
 
     def find(self, ask: Ask, so_far: Sequence[Found]) -> Found | None:
         named = self._about(ask, ask.entities) if ask.entities else NO_ROWS
-        seeds = [named[-HOP_ROWS:], *(found.best(HOP_BEST) for found in so_far)]
+        seeds = [newest(ask.resident, named, HOP_ROWS), *(found.best(HOP_BEST) for found in so_far)]
         further = self._about(ask, self._beside(ask, np.concatenate(seeds)))
         if not ask.entities and not len(further):
             return None
-        return Found(np.union1d(named, further[-HOP_FURTHER:]) if len(further) else named)
+        return Found(np.union1d(named, newest(ask.resident, further, HOP_FURTHER)) if len(further) else named)
 
     def _about(self, ask: Ask, entities: Sequence[str]) -> RowNumbers:
         """The newest rows about entities, and the entities' own rows."""
@@ -127,7 +127,7 @@ class GraphSource:
         lookup = ask.resident.lookup
         own = np.array([lookup.rows[e] for e in entities if e in lookup.rows], dtype=np.int64)
         rows = np.concatenate([own, *(lookup.about(e).astype(np.int64) for e in entities)])
-        return each_once(rows[ask.mask[rows]])[-ask.wanted :]
+        return newest(ask.resident, each_once(rows[ask.mask[rows]]), ask.wanted)
 
     def _beside(self, ask: Ask, rows: RowNumbers) -> list[str]:
         """The entities that the rows mention besides, those with the fewest rows first: they say most."""
@@ -147,7 +147,7 @@ class RecencySource:
     tier = Tier.RECENCY
 
     def find(self, ask: Ask, so_far: Sequence[Found]) -> Found | None:
-        return Found(np.flatnonzero(ask.mask)[-ask.wanted :]) if ask.newest else None
+        return Found(newest(ask.resident, np.flatnonzero(ask.mask), ask.wanted)) if ask.newest else None
 
 
 # The graph goes on from what the others have found.
@@ -193,6 +193,14 @@ def ask_all(
 def many_rows(resident: Resident) -> int:
     """The most rows that an entity may have to lead on to others."""
     return max(MANY_ROWS, int(resident.memories * MANY_SHARE))
+
+
+def newest(resident: Resident, rows: RowNumbers, count: int) -> RowNumbers:
+    """The `count` youngest of sorted rows, sorted. By birth: what was changed has another row until a restart."""
+    if len(rows) <= count:
+        return rows
+    births: Any = resident.columns["birth"][rows]
+    return rows[np.sort(np.argpartition(births, len(rows) - count)[-count:])] if count else rows[:0]
 
 
 def each_once(rows: RowNumbers) -> RowNumbers:

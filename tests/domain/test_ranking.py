@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memsidecar.domain.bm25 import K1
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.profile import PROFILES, Profile, with_weights
-from memsidecar.domain.ranking import DAY, Scored, Signals, freshness, order, rank
+from memsidecar.domain.ranking import DAY, ROUNDING, Scored, Signals, evened, freshness, order, rank
 from memsidecar.domain.recall import Tier
 
 NOW = 1_700_000_000_000_000
@@ -152,6 +152,19 @@ def test_the_main_tier_is_that_of_the_greatest_part() -> None:
 def test_equal_scores_come_oldest_first() -> None:
     found = np.array([0.5, 0.7, 0.5, 0.5], dtype=np.float32)
     assert order(found, np.array([9, 8, 3, 5]), 3).tolist() == [1, 2, 3]
+
+
+@given(st.lists(st.floats(0, 1, width=32), max_size=30), st.data())
+def test_scores_that_rounding_alone_tells_apart_are_equal(drawn: list[float], data: st.DataObject) -> None:
+    # A grid that is coarser than rounding, and each value off by less than rounding.
+    grid = np.round(np.array(drawn, dtype=np.float32), 3)
+    off = np.array([data.draw(st.floats(-4e-7, 4e-7)) for _ in drawn], dtype=np.float32)
+    even = evened(grid + off)
+    assert np.all(even >= grid + off)
+    assert np.all(even - (grid + off) <= ROUNDING)
+    assert (np.equal.outer(even, even) == np.equal.outer(grid, grid)).all()
+    again = evened((grid + off)[::-1])[::-1]
+    assert (again == even).all()
 
 
 def test_freshness_falls_with_age_and_what_dates_itself_later_is_fresh() -> None:
