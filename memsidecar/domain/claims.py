@@ -68,3 +68,6 @@ class Claim:
     time_role: TimeRole = TimeRole.AT
     entity_type: str = ""
     """What the value is when it names somebody or something: person, place, organisation, thing; empty otherwise."""
+    only_denies: bool = False
+    """It is of use only where it denies what is known: that somebody left Google tells who knows that he worked there
+    that he does no longer, and nobody else anything (Paris can be left, too)."""

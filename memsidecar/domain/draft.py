@@ -63,6 +63,8 @@ class Draft:
     declined: tuple[Declined, ...] = ()
     heard: tuple[Span, ...] | None = None
     """The parts of an episode's text that the user's side said; None: all of it."""
+    only_denies: bool = False
+    """It is stored only where it denies what is known (`Claim.only_denies`)."""
     asks: bool = False
     """Whether a model is to read it, too, when there is one."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from memsidecar.domain.attributes import ATTRIBUTES, Attribute, Cardinality, attribute_of
 from memsidecar.domain.conflicts.opening import open_conflicts_of
+from memsidecar.domain.conflicts.peers import stance_of
 from memsidecar.domain.conflicts.rules import DEFAULT_RULES, ConflictRules
 from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
@@ -44,12 +45,14 @@ def learn(
 ) -> Iterator[Outcome | Declined]:
     """Remember what was read out of an episode, each claim derived from it. One that cannot be stored is declined
     alone, with the reason; so is what another extractor has read out of the same episode for the same slot. What was
-    done is of use only where it is denied, and left out elsewhere."""
+    done is of use only where it is denied, and left out elsewhere; so is what only denies, where nothing is known."""
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
             if _is_deed(draft) and not _is_denied(decision, draft):
                 continue  # one of the many things that people do
+            if draft.only_denies and not _denies_known(decision, draft):
+                continue
             if _read_already(decision, draft, episode.id):
                 yield Declined(text_of(draft.body), "it was read out of this text already")
             else:
@@ -123,6 +126,29 @@ def _is_denied(decision: Decision, draft: Draft) -> bool:
         if theirs is None or not theirs.negated or _contradictions(decision, memory_id) >= MOST:
             continue
         if opposed(theirs, slot, rarity=decision.view.rarity) >= OPPOSED:
+            return True
+    return False
+
+
+def _denies_known(decision: Decision, draft: Draft) -> bool:
+    """Whether what the draft denies is held to be so."""
+    body = draft.body
+    slot = _slot(decision, draft)
+    if slot is None or not isinstance(body, Fact | Preference):
+        return False
+    if draft.subject_named is not None:
+        body = replace(body, subject=slot.subject)
+    scope = Scope(decision.partition.namespace, decision.partition.user, draft.agent)
+    denial = stance_of(decision.view, Memory("", scope, body, decision.now, decision.now))
+    if denial is None:
+        return False
+    sought = Sought(words=words_of(slot), negated=not slot.negated, superseded=False)
+    for memory_id in decision.view.in_slot(slot.subject, slot.family, sought):
+        memory = decision.view.memory(memory_id)
+        if memory is None or memory.state not in _HOLDING:
+            continue
+        theirs = stance_of(decision.view, memory)
+        if theirs is not None and theirs.same_value(denial) and theirs.sign * denial.sign < 0:
             return True
     return False
 

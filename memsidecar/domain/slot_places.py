@@ -11,7 +11,9 @@ from hashlib import blake2b
 from memsidecar.domain.amounts import Amount
 from memsidecar.domain.conflicts.chain import end_of, start_of
 from memsidecar.domain.memory import Fact, Memory, Preference, State
-from memsidecar.domain.slots import Slot, value_key
+from memsidecar.domain.attributes import attribute_of
+from memsidecar.domain.habits import habit_key, thing_liked
+from memsidecar.domain.slots import ROUTINE, Slot, value_key
 from memsidecar.domain.text import normalise
 
 # Longer values are compared by their beginning and a digest of the whole.
@@ -112,14 +114,19 @@ def own_key(memory: Memory) -> str:
     match memory.body:
         case Fact(object_entity=entity) if entity:
             return entity_value(entity)
-        case Fact(object_text=text) if text:
-            return _text_key(text)
+        case Fact(object_text=text, predicate=predicate) if text:
+            return habit_key(text[:_COMPARED]) if _is_habit(predicate) else _text_key(text)
         case Fact(object_value=value) if value:
             return _json_key(value)
         case Preference(topic=topic, value=value):
-            return _text_key(value or topic)
+            return _text_key(thing_liked(value or topic))
         case _:
             return ""
+
+
+def _is_habit(predicate: str) -> bool:
+    known = attribute_of(predicate)
+    return known is not None and known.key == ROUTINE
 
 
 def _text_key(text: str) -> str:

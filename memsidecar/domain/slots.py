@@ -13,6 +13,7 @@ from functools import lru_cache
 from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.attributes import slot_of as attribute_slot
 from memsidecar.domain.deeds import Deed, deed_of, denies
+from memsidecar.domain.habits import habit_key, kind_preferred, thing_liked
 from memsidecar.domain.memory import Fact, Kind, Memory, Preference
 from memsidecar.domain.quantity_slots import Quantity, is_goal, quantity_of, same_quantity
 from memsidecar.domain.slot_words import Rarity, alike, stems_of, weight
@@ -21,6 +22,8 @@ from memsidecar.domain.text import entity_key, normalise
 QUANTITY = "quantity:"
 EXPERIENCE = "experience"
 PREFERS = "prefers"
+CHOICE = "choice"
+ROUTINE = "routine"
 _PAIR = re.compile(
     r"([^,;]{1,80}?)\s(?:over|rather than|more than|instead of|than|to)\s([^,;]{1,80})"
     r"|([^，；]{1,40}?)(?:胜过|多过|而不是|而非)([^，；]{1,40})"
@@ -97,6 +100,7 @@ def _fact_slot(subject: str, predicate: str, text: str, said: str, statement: st
         return Slot(subject, QUANTITY + quantity.unit, quantity.named, value, negated, quantity=quantity)
     if known is not None:
         qualifier = frozenset((known[1],)) if known[1] else _NOTHING
+        value = habit_key(said) if known[0].key == ROUTINE else value
         return Slot(subject, known[0].key, qualifier, value, negated)
     return Slot(subject, normalise(predicate), _NOTHING, value, negated)
 
@@ -111,12 +115,15 @@ def _of_preference(wish: Preference) -> Slot:
             qualifier = frozenset((known[1],)) if known[1] else _NOTHING
             return Slot(wish.subject, known[0].key, qualifier, value_key(value), wish.polarity < 0)
         topic = value or topic
-    said = value_key(value or topic)
+    said = value_key(thing_liked(value or topic))
     if (pair := _PAIR.fullmatch(value or topic)) is not None:
         # "tea over coffee" and "coffee over tea" answer one question.
         between = "|".join(sorted(value_key(part) for part in pair.groups() if part))
         return Slot(wish.subject, f"{PREFERS}:{between}", _NOTHING, said, wish.polarity < 0)
-    return Slot(wish.subject, f"{PREFERENCE}:{value_key(topic)}", _NOTHING, said, wish.polarity < 0)
+    if kind := kind_preferred(topic, wish.statement[:_READ]):
+        # Who prefers aisle seats now does not prefer window seats; but he may like Thai food and Italian food.
+        return Slot(wish.subject, f"{CHOICE}:{kind}", _NOTHING, said, wish.polarity < 0)
+    return Slot(wish.subject, f"{PREFERENCE}:{value_key(thing_liked(topic))}", _NOTHING, said, wish.polarity < 0)
 
 
 def value_key(text: str) -> str:

@@ -77,6 +77,7 @@ def structured(claim: Claim, saying: Saying, valid_from: int | None, valid_to: i
         said_by=_source(claim, saying, draft.said_by),
         subject_named=_subject(claim, saying.voice),
         object_named=_named(claim),
+        only_denies=claim.only_denies,
     )
 
 

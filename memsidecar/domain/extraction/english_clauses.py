@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction.english_words import RELATIONS, THIRD_PERSON
+from memsidecar.domain.extraction.letters import BIG
 from memsidecar.domain.extraction.times import english_time
 
 LONGEST_CLAUSE = 400
@@ -81,7 +82,7 @@ _SUBJECT = re.compile(
           |current|new|beloved|late|(?P<many>two|three))[\s-]+){{0,2}}
         (?P<relation>{_RELATION})(?P<plural>s)?)(?![\w-])(?!'s\s(?!name\b))
       (?:(?P<names>'s\sname)|,?\s(?P<name>(?:(?:Mr|Mrs|Ms
-        |Dr)\.\s)?[A-ZÀ-Ý][\w'-]+(?:\s[A-ZÀ-Ý][\w'-]+){{0,2}})(?:(?='s\s)|\b),?)?
+        |Dr)\.\s)?[{BIG}][\w'-]+(?:\s[{BIG}][\w'-]+){{0,2}})(?:(?='s\s)|\b),?)?
     """,
     re.VERBOSE,
 )
@@ -96,7 +97,7 @@ _AFTER_TIME = re.compile(r"[\s,]*")
 RELATIVE = re.compile(
     r"\b(?:[Mm]y|[Oo]ur)\s(?:(?:older|younger|elder|eldest|oldest|youngest|little|big|twin|best|good"
     rf"|close|old|dear|new)\s){{0,2}}(?P<relation>{_RELATION}),?\s"
-    rf"(?P<name>[A-ZÀ-Ý][\w-]+)(?=\s[a-z]|'s\s|\s*$|[,.!]|\sand\s)"
+    rf"(?P<name>[{BIG}][\w-]+)(?=\s[a-z]|'s\s|\s*$|[,.!]|\sand\s)"
 )
 """Somebody near and his name, anywhere: "with my daughter Sara"."""
 _GOES_ON_WITH = re.compile(r"(?:and|but)\s")

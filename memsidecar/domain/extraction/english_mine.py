@@ -9,6 +9,7 @@ from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_places import named_date
 from memsidecar.domain.extraction.english_work import trade
+from memsidecar.domain.extraction.letters import BEGINS_NAME
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
@@ -170,7 +171,7 @@ def mine(reading: Reading, at: int, end: int, manner: Manner) -> bool:
 
 def _fits(attribute: str, written: str, clause: str) -> bool:
     if attribute in ("name", "from", "nationality", "employer", "lives_in"):
-        return written[:1].isupper() or (clause.islower() and len(written.split()) <= 2)
+        return BEGINS_NAME.match(written) is not None or (clause.islower() and len(written.split()) <= 2)
     if attribute == "job":
         return trade(written)
     if attribute == "speaks":

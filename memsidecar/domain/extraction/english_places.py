@@ -8,13 +8,14 @@ from collections.abc import Callable
 from memsidecar.domain.claims import Manner, Span, TimeRole
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
+from memsidecar.domain.extraction.letters import BEGINS_NAME, BIG
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import english_time
 from memsidecar.domain.extraction.values import cut, trimmed
 
 Rule = Callable[[Reading, Head], None]
 
-CAPITAL = re.compile(r"[A-ZÀ-Ý]")
+CAPITAL = BEGINS_NAME
 
 # The sentence need not have been written in this year: a day of an open year says less.
 _YEAR_AT_LEAST = re.compile(r"(?:19|20)\d\d|\b(?:last|ago)\b", re.IGNORECASE)
@@ -157,10 +158,10 @@ def grew(reading: Reading, head: Head) -> None:
         reading.add("from", where, subject=head.subject, manner=head.manner, entity_type="place")
 
 
-_BORN_IN = re.compile(r"\bin\s+(?=[A-Z])")
+_BORN_IN = re.compile(rf"\bin\s+(?=[{BIG}])")
 
 
-_TO_PLACE = re.compile(r"\s+(?=(?:the\s)?[A-Z])")
+_TO_PLACE = re.compile(rf"\s+(?=(?:the\s)?[{BIG}])")
 
 
 def visited(reading: Reading, head: Head) -> None:

@@ -8,6 +8,7 @@ from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.english_places import find_time, value
+from memsidecar.domain.extraction.letters import BIG
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import items
 
@@ -28,12 +29,12 @@ def dates_somebody(reading: Reading, head: Head) -> None:
 
 _DATING = re.compile(
     r"\s+(?:an?\s[a-z ]{2,20}\s(?:named|called)\s|someone\s(?:named"
-    r"|called)\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:for|since|now|and)\b)"
+    rf"|called)\s)?(?P<name>[{BIG}][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:for|since|now|and)\b)"
 )
 
 _WITH_SOMEBODY = re.compile(
     r"\s+up\swith\s(?:my\s(?:boyfriend|girlfriend|partner"
-    r"|fianc[eé]e?),?\s)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:last|in|yesterday|recently"
+    rf"|fianc[eé]e?),?\s)?(?P<name>[{BIG}][\w'-]+)(?=\s*$|\s*[,.!]|\s(?:last|in|yesterday|recently"
     r"|after|and)\b)"
 )
 

@@ -10,11 +10,12 @@ from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.english_facts import FACTS
 from memsidecar.domain.extraction.english_places import find_time, place, value
 from memsidecar.domain.extraction.english_work import trade
+from memsidecar.domain.extraction.letters import BIG
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 from memsidecar.domain.names import COMMON
 
-_NAME = r"[A-ZÀ-Ý][\w'-]*[\w](?:\s(?:van|von|de|la|el|bin)\b)?(?:\s[A-ZÀ-Ý][\w'.-]*\w?){0,3}"
+_NAME = rf"[{BIG}][\w'-]*[\w](?:\s(?:van|von|de|la|el|bin)\b)?(?:\s[{BIG}][\w'.-]*\w?){{0,3}}"
 _IS_NAME = re.compile(
     rf"\s+(?:(?:is|are|was|'s)\s+)?(?:called|named)\s+(?P<called>{_NAME})|\s*(?:is"
     rf"|'s)\s+(?P<is>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.\s)?{_NAME})(?=\s*$|\s*[,.!]|\s+and\s)"
@@ -39,13 +40,13 @@ _NOUN_END = re.compile(
 )
 _YEAR_OLD = re.compile(r"(?P<age>\d{1,3})[- ]year[- ]old\s*")
 _APPOSED = re.compile(r",\s+an?\s+")
-_BASED = re.compile(r"\b(?:based|living|residing)\s+in\s+(?=[A-Z])")
-_FROM = re.compile(r"\bfrom\s+(?=[A-Z])")
-_EMPLOYER = re.compile(r"\s(?:at|for|with)\s+(?=[A-Z])")
+_BASED = re.compile(rf"\b(?:based|living|residing)\s+in\s+(?=[{BIG}])")
+_FROM = re.compile(rf"\bfrom\s+(?=[{BIG}])")
+_EMPLOYER = re.compile(rf"\s(?:at|for|with)\s+(?=[{BIG}])")
 _ALLERGIC = re.compile(r"\s+to\s+")
 _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
 _ENGAGED = re.compile(
-    r"\s+to\s+(?:my\s+[a-z]+,?\s+)?(?P<name>[A-ZÀ-Ý][\w'-]+)(?=\s*$|\s*[,.!]|\s+(?:and|since|for|in|last)\b)"
+    rf"\s+to\s+(?:my\s+[a-z]+,?\s+)?(?P<name>[{BIG}][\w'-]+)(?=\s*$|\s*[,.!]|\s+(?:and|since|for|in|last)\b)"
 )
 _ZONE = re.compile(
     r"\s*(?:in"
@@ -292,7 +293,7 @@ def _trade(reading: Reading, head: Head, at: int) -> None:
         )
 
 
-_AT_SCHOOL = re.compile(r"\s+(?:at|of)\s+(?=(?:the\s)?[A-Z])")
+_AT_SCHOOL = re.compile(rf"\s+(?:at|of)\s+(?=(?:the\s)?[{BIG}])")
 _IN_SUBJECT = re.compile(r"\s+(?:in|of)\s+(?=[a-z])")
 _SUBJECT_END = re.compile(r"\s(?:at|from|in)\s")
 

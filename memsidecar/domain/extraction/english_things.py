@@ -9,6 +9,7 @@ from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.english_places import CAPITAL, find_time, no_more, value
 from memsidecar.domain.extraction.english_work import trade
+from memsidecar.domain.extraction.letters import BIG
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import cut, items, trimmed
 
@@ -95,7 +96,7 @@ _COUNTED = re.compile(
 _ALONE = re.compile(r"\s+(?:got\s+)?(?:type\s[12]\s)?(?P<noun>[A-Za-z-]+)(?=\s*$|\s*,|\s+(?:and|since|so|but)\b)")
 _CALLED = re.compile(
     r",?\s+(?:(?:who\sis|who's|that\sis|that's|is)\s+)?(?:named"
-    r"|called)\s+(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|[\s,.])"
+    rf"|called)\s+(?P<name>[{BIG}][\w'-]+(?:\s[{BIG}][\w'-]+)?)(?=\s*$|[\s,.])"
 )
 _NOUN_END = re.compile(r"\s(?:of|in|at|on|from|about|to|under|around|and|or|near|called|named|going|coming)\b")
 
@@ -197,7 +198,7 @@ def owns(reading: Reading, head: Head) -> None:
 
 
 _MINE_TO = re.compile(r"\s+(?:my\s+)(?P<what>[a-z]+(?:\s[a-z]+)?)\s+to\s+")
-_FROM_TO = re.compile(r"\s+(?:over\s+)?(?:from\s+[^,.]{2,40}?\s+)?to\s+(?=(?:an?\s)?i?[A-Z])")
+_FROM_TO = re.compile(rf"\s+(?:over\s+)?(?:from\s+[^,.]{{2,40}}?\s+)?to\s+(?=(?:an?\s)?i?[{BIG}])")
 
 
 def switched(reading: Reading, head: Head) -> None:

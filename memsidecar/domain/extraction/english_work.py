@@ -8,6 +8,7 @@ from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.english_places import CAPITAL, began, find_time, no_more, past_in, value, value_end
+from memsidecar.domain.extraction.letters import BIG
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import trimmed
 
@@ -52,7 +53,7 @@ _INDUSTRY = re.compile(
 )
 
 
-_AT_NAME = re.compile(r"\s+(?:at|for)\s+(?=[A-Z])")
+_AT_NAME = re.compile(rf"\s+(?:at|for)\s+(?=[{BIG}])")
 
 
 def works(reading: Reading, head: Head) -> None:
@@ -130,7 +131,7 @@ def trade(written: str) -> bool:
     )
 
 
-_FROM_NAME = re.compile(r"\s+from\s+(?:my\s+(?:job|position|role)\s+(?:at|with)\s+)?(?=[A-Z])")
+_FROM_NAME = re.compile(rf"\s+from\s+(?:my\s+(?:job|position|role)\s+(?:at|with)\s+)?(?=[{BIG}])")
 
 
 def new_job(reading: Reading, head: Head) -> None:
@@ -173,7 +174,7 @@ def new_job(reading: Reading, head: Head) -> None:
 
 
 _FROM_JOB = re.compile(
-    r"\s+(?:off\s+)?(?:from|by)\s+(?:my\s+(?:job|position|role)\s+(?:at|with)\s+)?(?=(?:the\s)?[A-Z])"
+    rf"\s+(?:off\s+)?(?:from|by)\s+(?:my\s+(?:job|position|role)\s+(?:at|with)\s+)?(?=(?:the\s)?[{BIG}])"
 )
 
 
@@ -215,7 +216,7 @@ def retired(reading: Reading, head: Head) -> None:
 
 
 _AT_OR_NOT = re.compile(r"\s+(?:at|in)\s+|\s+")
-_SCHOOL = re.compile(r"(?:^|\s)(?:at|in)\s+(?=(?:the\s)?[A-Z])")
+_SCHOOL = re.compile(rf"(?:^|\s)(?:at|in)\s+(?=(?:the\s)?[{BIG}])")
 _NOT_SUBJECT = re.compile(r"(?:for|hard|a\slot|the|my|this|that|it|how|about|with|and)\b")
 
 
@@ -264,6 +265,6 @@ def graduated(reading: Reading, head: Head) -> None:
 
 
 _GRADUATED = re.compile(
-    r"\s+(?:from|at)\s+(?=(?:the\s)?[A-Z])|\s+with\s+(?=an?\s(?:[A-Za-z']+\s){0,2}(?:degree|diploma"
+    rf"\s+(?:from|at)\s+(?=(?:the\s)?[{BIG}])|\s+with\s+(?=an?\s(?:[A-Za-z']+\s){0,2}(?:degree|diploma"
     r"|PhD|MBA|BA|BSc|MSc)\b)"
 )

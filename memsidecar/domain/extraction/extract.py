@@ -41,6 +41,11 @@ _TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 _HAN = re.compile(f"[{HAN}]")
+# A sentence with a Chinese or Japanese name in it is English when an English subject and no Chinese grammar is in it.
+_ENGLISH_SUBJECT = re.compile(r"\b(?:I|i|[Ii]'(?:m|ve)|[Ii]m|[Mm]y|[Ww]e|[Oo]ur)\s")
+_HAN_GRAMMAR = re.compile(r"[的了是吗呢吧我咱俺你您他她它们不没很也都要想会叫就]|喜欢|住在")
+# "- I live in Oslo", "1. I live in Oslo": the sign of a list is none of the sentence.
+_LISTED = re.compile(r"(?:[-*•·–—+]|\(?\d{1,2}[.)])[ \t]+")
 _ASKED = re.compile(r"[?？][\s\"'”’)）]*$")
 
 
@@ -86,6 +91,8 @@ def extract(text: str) -> tuple[Claim, ...]:
 def _read(reading: Reading, start: int, end: int, *, note: bool) -> None:
     hidden = reading.text
     start = end - len(hidden[start:end].lstrip())
+    if listed := _LISTED.match(hidden, start, end):
+        start = listed.end()
     if end - start < 2 or not (note or _WORTH.search(hidden, start, end)):
         return
     reading.sentences += 1
@@ -95,10 +102,14 @@ def _read(reading: Reading, start: int, end: int, *, note: bool) -> None:
     # The sign at the end belongs to no clause.
     stop = start + len(sentence.rstrip(" \t\r\n.!?。！？…~"))
     known = len(reading.claims)
-    if not sentence.isascii() and _HAN.search(sentence):
+    if not sentence.isascii() and _HAN.search(sentence) and not _is_english(sentence):
         read_chinese(reading, start, stop, asked=asked)
     else:
         read_english(reading, start, stop, asked=asked, note=note)
     # Asked last, because most sentences claim nothing.
     if len(reading.claims) > known and not is_believed(sentence, hidden[end : end + 40]):
         del reading.claims[known:]
+
+
+def _is_english(sentence: str) -> bool:
+    return _ENGLISH_SUBJECT.search(sentence) is not None and _HAN_GRAMMAR.search(sentence) is None

@@ -60,6 +60,7 @@ class Reading:
         timed: bool = True,
         since: bool = False,
         entity_type: str = "",
+        only_denies: bool = False,
     ) -> None:
         """One more claim of the clause. `since`: what it says holds from the time on that is named."""
         known = slot_of(attribute)
@@ -88,6 +89,7 @@ class Reading:
             time=time.span if time is not None else None,
             time_role=role,
             entity_type=entity_type,
+            only_denies=only_denies,
         )
         if not any(replace(found, span=other.span, statement=other.statement) == other for other in self.claims):
             self.claims.append(found)
