@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_plans as plans
+from memsidecar.domain.extraction import english_changes as changes
 from memsidecar.domain.extraction.english_clauses import RELATIVE, Head, clauses, head_of
 from memsidecar.domain.extraction.english_dates import dated, deadlines
 from memsidecar.domain.extraction.english_facts import FACTS
@@ -19,6 +20,7 @@ from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.names import COMMON
 
 _NOW = re.compile(r"(?<!right\s)(?<!for\s)\bnow\W*$")
+_ACTUALLY = re.compile(r"\W*(?:well|so|but|and|oh)?\W*actually\b", re.IGNORECASE)
 # "the love and study theme": these go on with what was said only when something was.
 _ALSO_NOUNS = frozenset(("love", "hate", "study", "own"))
 _CONTRASTS = re.compile(r",?\s*(?:and\s)?not\s(?!only|just)[\w' -]{1,30}$")
@@ -45,7 +47,8 @@ def read_english(reading: Reading, start: int, end: int, *, asked: bool, note: b
         if len(reading.claims) == known:
             continue
         if _NOW.search(text, clause_start, clause_end):
-            _mark(reading, known, Manner.CHANGED)
+            # "Actually I live in Bergen now": it was otherwise before, and nobody was wrong.
+            _mark(reading, known, Manner.CHANGED, corrected=_ACTUALLY.match(text, clause_start) is not None)
         if _CONTRASTS.match(text, clause_end, end):
             # "Bergen, not Oslo" takes Oslo back.
             _mark(reading, known, Manner.CORRECTED)
@@ -60,10 +63,12 @@ def _said(reading: Reading, head: Head | None) -> bool:
     return head is not None and bool(reading.claims) and reading.claims[-1].span.start >= head.start
 
 
-def _mark(reading: Reading, known: int, manner: Manner) -> None:
-    """Gives a manner to the claims after the first `known` that say nothing of it themselves."""
+def _mark(reading: Reading, known: int, manner: Manner, *, corrected: bool = False) -> None:
+    """Gives a manner to the claims after the first `known` that say nothing of it themselves; to those that `corrected`
+    something, too."""
+    others = (Manner.STATED, Manner.CORRECTED) if corrected else (Manner.STATED,)
     reading.claims[known:] = [
-        replace(claim, manner=manner) if claim.manner is Manner.STATED else claim for claim in reading.claims[known:]
+        replace(claim, manner=manner) if claim.manner in others else claim for claim in reading.claims[known:]
     ]
 
 
@@ -81,6 +86,7 @@ def _read_clause(reading: Reading, start: int, end: int, before: Head | None, *,
         if not head.owned:
             reading.start = head.start
         _read(reading, head)
+        changes.ended(reading, head)
     return head
 
 
@@ -115,6 +121,8 @@ def _read(reading: Reading, head: Head) -> None:
     if verb == "to" and head.be == "been":
         visited(reading, head)
         return
+    if (changing := changes.CHANGING.get(verb)) and changing(reading, head):
+        return
     if head.be and verb not in FACTS and verb not in plans.PLANS:
         if not fancies(reading, head):
             is_something(reading, head)
@@ -139,6 +147,8 @@ def _read(reading: Reading, head: Head) -> None:
         plans.plans(reading, head)
     if len(reading.claims) == before and (rule := FACTS.get(verb)):
         rule(reading, head)
+    if len(reading.claims) == before and verb in ("left", "quit"):
+        changes.left(reading, head)
     if len(reading.claims) == before and verb == "quit":
         stopped(reading, head)
     if len(reading.claims) == before and not plans.regularly(reading, head):

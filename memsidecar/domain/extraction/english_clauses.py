@@ -202,6 +202,15 @@ def _is_time(text: str, start: int, end: int) -> bool:
     return found is not None and found.outer.start - start < 2 and end - found.outer.end < 2
 
 
+# "Since" may be the reason, and the beginning of a time: "Since March I live in Oslo".
+_SINCE = re.compile(r"\bsince\W*$", re.IGNORECASE)
+
+
+def _is_time_first(text: str, at: int, end: int) -> bool:
+    found = english_time(text, at, min(end, at + 40))
+    return found is not None and found.outer.start == at
+
+
 NOTE = re.compile(
     r"(?:The\s|This\s)?[Uu]ser(?=\s(?!can\b|may\b|must\b|should\b|will\b|stor|interface|input"
     r"|experience|clicks|enters))|(?:The\s)?[Uu]ser's\s"
@@ -226,6 +235,8 @@ def head_of(text: str, start: int, end: int, before: Head | None, *, note: bool 
             head.manner = Manner.CORRECTED
         elif _CHANGES.search(lead.group()):
             head.manner = Manner.CHANGED
+        if (since := _SINCE.search(lead.group())) and _is_time_first(text, start + since.start(), end):
+            at = start + since.start()
     if (
         _TIME_FIRST.match(text, at, end)
         and (time := english_time(text, at, min(end, at + 40))) is not None

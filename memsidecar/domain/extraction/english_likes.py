@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from memsidecar.domain.claims import Manner, Span
+from memsidecar.domain.extraction.english_changes import given_up, stopped_doing
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import english_time
@@ -150,6 +151,9 @@ def wishes(reading: Reading, head: Head, start: int, polarity: float, manner: Ma
             reading.add("likes", part, polarity=polarity, manner=manner)
 
 
+_CHANGED = re.compile(r"\b(?:(?<!right\s)(?<!for\s)now|nowadays|these\sdays|instead|any\s?more)\W*$")
+
+
 def prefers(reading: Reading, head: Head) -> None:
     """Of "prefer" and "would rather"."""
     text = reading.text
@@ -183,7 +187,8 @@ def prefers(reading: Reading, head: Head) -> None:
         return
     if text.startswith("to ", span.start):
         span = Span(span.start + 3, span.end)
-    reading.add("prefers", span, polarity=0.8, manner=head.manner)
+    changed = head.manner is Manner.STATED and _CHANGED.search(text, head.start, head.end) is not None
+    reading.add("prefers", span, polarity=0.8, manner=Manner.CHANGED if changed else head.manner)
 
 
 def fancies(reading: Reading, head: Head) -> bool:
@@ -260,6 +265,8 @@ def stopped(reading: Reading, head: Head) -> None:
     """Of "stopped drinking coffee", "quit smoking", "gave up sugar"."""
     text = reading.text
     start = head.after
+    if head.verb != "gave":
+        stopped_doing(reading, head)
     if head.verb == "gave":
         if not text.startswith(" up ", start):
             return
@@ -273,6 +280,8 @@ def stopped(reading: Reading, head: Head) -> None:
         span = trimmed(text, found.end(), min(stop, cut(text, found.end(), head.end)))
         if span is not None and len(text[span.start : span.end].split()) < 5:
             reading.add("likes", span, polarity=-0.6, manner=Manner.CHANGED, since=True)
+            if head.verb == "gave":
+                given_up(reading, [span])
 
 
 LIKES = {

@@ -6,6 +6,7 @@ import re
 
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import english_words as words
+from memsidecar.domain.extraction.english_changes import DAILY
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.english_places import find_time, value
 from memsidecar.domain.extraction.reading import Reading
@@ -41,11 +42,6 @@ _REGULARLY = re.compile(
     r"|summer|winter|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?|(?:once|twice|three\stimes"
     r"|four\stimes|five\stimes|\d\stimes)\s(?:a|per)\s(?:day|week|month|year)"
     r"|on\s(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days|weekends|weekdays)|each\s(?:day|morning|week|evening))(?!\w)"
-)
-
-_DAILY = frozenset(
-    "go run swim jog walk cycle bike meditate practice practise play work read write train attend do"
-    " take visit call volunteer teach hike dance paint cook eat drink wake meet exercise study".split()
 )
 
 _APPOINTMENT = re.compile(
@@ -177,7 +173,7 @@ def appointment(reading: Reading, head: Head) -> bool:
 def regularly(reading: Reading, head: Head) -> bool:
     """What is done every so often; whether it was read."""
     text = reading.text
-    if head.verb not in _DAILY or head.be or head.negated or head.modal or head.used or head.relation:
+    if head.verb not in DAILY or head.be or head.negated or head.modal or head.used or head.relation:
         return False
     found = _REGULARLY.search(text, head.after, head.end)
     if found is None:

@@ -234,6 +234,9 @@ def diagnosed(reading: Reading, head: Head) -> None:
             reading.add("health", what, subject=head.subject, manner=head.manner, since=head.verb == "diagnosed")
 
 
+_OFTEN = re.compile(r"\b(?:every|each)\s|\b(?:often|daily|regularly)$")
+
+
 def eats(reading: Reading, head: Head) -> None:
     """Of "don't eat", "don't drink": what is avoided."""
     if (
@@ -253,5 +256,8 @@ def eats(reading: Reading, head: Head) -> None:
     ):
         return
     manner = Manner.CHANGED if no_more(reading, head) else head.manner
+    if _OFTEN.search(reading.text, span.start, span.end):
+        # "not every morning" is some mornings.
+        return
     for part in items(reading.text, span):
         reading.add("likes", part, polarity=-0.8, manner=manner)

@@ -22,7 +22,7 @@ _SEVERAL = frozenset(("employer", "job", "school"))
 _SHORT = frozenset(("employer", "job", "school", "lives_in", "from", "name", "spouse", "pet", "owns", "studies"))
 # Speech without punctuation: what follows is a sentence of its own, and no part of the value.
 _RUNS_ON = re.compile(
-    r"\s(?:i|im|i'm|i've|we)\s(?:\w+\s){0,2}?(?:live|work|am|have|moved|like|love|hate|got|was|now)\b"
+    r"\s(?:[iI]|[iI]m|[iI]'m|[iI]'ve|we)\s(?:\w+\s){0,2}?(?:live|work|am|have|moved|like|love|hate|got|was|now)\b"
 )
 _ADDS = re.compile(
     r"\b(?:also|too|as\swell|besides|in\saddition|on\sthe\sside|on\s(?:the\s)?weekends|part[- ]time|second\sjob)\b"
