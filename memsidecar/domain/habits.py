@@ -22,7 +22,8 @@ _HAN_OFTEN = re.compile(
 _GOES = frozenset(tokens("go goes going"))
 _IS_HAN = re.compile(f"[{HAN}]")
 _CONSUMES = re.compile(
-    rf"(?:(?:to\s)?(?:eat(?:ing)?|drink(?:ing)?)\s(?:an?\s|the\s)?|[吃喝](?=[{HAN}A-Za-z]))(?=\S)", re.IGNORECASE
+    rf"(?:(?:to\s)?(?:eat|drink|play)(?:ing)?\s(?:an?\s|the\s)?|[吃喝打踢弹](?=[{HAN}A-Za-z]))(?=\S)",
+    re.IGNORECASE,
 )
 _PREFERS = re.compile(r"(?:\bprefers?\s(?:an?\s|the\s|my\s)?|(?:更(?:喜欢|爱)|偏爱)[坐住吃喝看听]?)$", re.IGNORECASE)
 _TWO_WORDS = re.compile(r"(?!\w+ing\b|to\b|not\b|when\b|both\b)[a-z][\w-]+\s(?P<kind>[a-z]{3,})", re.IGNORECASE)
@@ -38,7 +39,7 @@ def habit_key(text: str) -> str:
 
 
 def thing_liked(text: str) -> str:
-    """The thing that is liked, without eating or drinking it."""
+    """The thing that is liked, without eating, drinking or playing it."""
     return _CONSUMES.sub("", text, count=1) if _CONSUMES.match(text) else text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memsidecar.domain.claims import Manner
+from memsidecar.domain.extraction.chinese_changes import ended, resumed
 from memsidecar.domain.extraction.chinese_dates import dated, happened
 from memsidecar.domain.extraction.chinese_facts import FACTS
 from memsidecar.domain.extraction.chinese_likes import LIKES, answer_style
@@ -56,11 +57,14 @@ def _read(reading: Reading, before: Subject | None) -> Subject | None:
             rule(reading, subject, found)
             if len(reading.claims) > known:
                 return subject
-    if not subject.relation:
+    ended(reading, subject)
+    if not subject.relation and not resumed(reading, subject):
         for pattern, rule in LIKES:
             if found := pattern.match(reading.text, subject.at, subject.end):
                 rule(reading, subject, found)
                 return subject
+    if len(reading.claims) > known:
+        return subject
     happened(reading, subject)
     return subject
 

@@ -39,6 +39,8 @@ _CHANGED_TO = re.compile(
     r"(?:我的?)?(?:把(?:我的)?)?(?P<of>[^，。！？\s把]{1,8}?)(?:已经|刚刚?|最近|也)?(?:换成|换了|换到"
     r"|改用|换为)了?(?P<what>[^，。！？\s]{1,16})(?=\s*(?:$|[，。！!,]))"
 )
+_NUMBERED = re.compile(r"(?P<mail>邮箱|邮件地址)|手机号码?|电话号?码?|号码|联系电话")
+_IS_NUMBER = re.compile(r"[\w.+-]{1,64}@[\w.-]{3,100}|\+?\d[\d-]{5,20}\d")
 _FAVOURITE_KIND = re.compile(r"最(?:喜欢|爱)的(?P<of>.+)")
 _PLAN = re.compile(r"(?:打算|计划|准备|决定|预计)(?!是|书|表|好了|中|睡觉|休息|吃饭|出门)(?P<what>[^，。！？]{2,40})")
 _GOAL = re.compile(r"的?(?:目标|梦想|愿望|理想)(?:是|就是)(?P<what>[^，。！？]{2,40})")
@@ -79,7 +81,11 @@ def dated(reading: Reading) -> bool:
     ):
         if (span := han_trimmed(text, *found.span("what"))) is not None:
             of = qualifier_of(found.group("of"))
-            if kind := _FAVOURITE_KIND.search(of):
+            if number := _NUMBERED.fullmatch(of):
+                attribute = "email" if number.group("mail") else "phone"
+                if _IS_NUMBER.fullmatch(text, span.start, span.end):
+                    reading.add(attribute, span, manner=Manner.CHANGED)
+            elif kind := _FAVOURITE_KIND.search(of):
                 reading.add(f"favourite:{kind.group('of')}", span, polarity=1.0, manner=Manner.CHANGED)
             else:
                 reading.add("uses" if of.startswith("从") else f"uses:{of}", span, manner=Manner.CHANGED)

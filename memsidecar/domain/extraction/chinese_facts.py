@@ -7,6 +7,16 @@ from dataclasses import replace
 
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import chinese_words as words
+from memsidecar.domain.extraction.chinese_changes import (
+    JOINED,
+    LEFT,
+    RENAMED,
+    RENEWED,
+    joined,
+    left,
+    renamed,
+    renewed,
+)
 from memsidecar.domain.extraction.chinese_subject import NAME, Subject
 from memsidecar.domain.extraction.chinese_things import (
     eats,
@@ -164,6 +174,8 @@ _NOT = r"(?P<not>已经不再?|不再|不|没|没有)?"
 _PLACE = f"(?:{words.PLACES}|{words.COUNTRIES})"
 
 _TABLE: tuple[tuple[str, Rule], ...] = (
+    (RENAMED, renamed),
+    (RENEWED, renewed),
     (rf"(?:名?叫做?|的?名字(?:是|叫)|的?姓名是)(?P<name>{NAME}){_END}", _named),
     (rf"是(?P<name>[一-龥]{{2,3}}){_END}(?<!人)", _is_called),
     (r"(?:是|满|快)?(?P<age>(?:\d{1,3}|[一二三四五六七八九十]{1,4})岁)(?:半|了|多)?(?=\s*(?:$|[，。！!,]))", _aged),
@@ -213,6 +225,8 @@ _TABLE: tuple[tuple[str, Rule], ...] = (
     ),
     (r"(?:刚)?从(?P<where>[^，。！？\s]{2,16}?)(?:离职|辞职|辞了职|跳槽|裸辞|退出)", leaves),
     (r"(?:跳槽到?去?|入职了?|加入了?(?=[^，。]{1,10}(?:公司|集团|银行))|换到)(?!我)", joins),
+    (JOINED, joined),
+    (LEFT, left),
     (r"(?:升职?|晋升|提拔|被提拔)(?:为|成|到|做)了?|当上了?|转行(?:做|当)了?|转岗(?:做|到|为)", is_promoted),
     (r"(?P<job>退休|失业|待业)了?(?=\s*(?:$|[，。！!,]|在家))", retires),
     (

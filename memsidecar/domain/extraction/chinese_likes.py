@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from memsidecar.domain.attributes import qualifier_of
 from memsidecar.domain.claims import Manner, Span
+from memsidecar.domain.extraction.chinese_changes import MEAL, OF_NOW, given_up
 from memsidecar.domain.extraction.chinese_subject import Subject
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import han_items, han_trimmed
@@ -63,6 +64,7 @@ _POLARITY = {
     "避免": -0.8,
     "拒绝": -0.9,
     "戒": -0.8,
+    "戒掉": -0.8,
 }
 _VERBS = "|".join(sorted(_POLARITY, key=len, reverse=True))
 _LIKES = re.compile(
@@ -82,7 +84,8 @@ _INTERESTED = re.compile(
     r"|有兴趣|兴趣|反感)(?:了)?(?=\s*(?:$|[，。！!,]))"
 )
 _NO_MORE = re.compile(r"不再|再也不|已经不|了\s*$|戒|爱上|迷上|喜欢上")
-_NEWLY = frozenset(("戒", "爱上", "迷上", "喜欢上", "改喝", "改吃"))
+_NEWLY = frozenset(("戒", "戒掉", "爱上", "迷上", "喜欢上", "改喝", "改吃"))
+_OF_A_MEAL = frozenset(("不吃", "不喝", "不碰", "不能吃", "不能喝"))
 _STYLE = re.compile(
     r"\W*(?:从现在起|从今以后|今后|以后|之后|往后|接下来)(?:都|请|你)*[，,\s]*(?P<wish>(?:请|回答|回复"
     r"|不要|别|用|尽量|都|每次|给我|跟我|和我|说话|叫我)[^\n。！？]{2,120})"
@@ -97,6 +100,11 @@ def _likes(reading: Reading, subject: Subject, found: Found) -> None:
         verb == "怕" and re.match(r"是|不", found.group("what"))
     ):
         return
+    if verb in _OF_A_MEAL and (
+        OF_NOW.search(reading.text, reading.start, found.start("what"))
+        or (found.group().rstrip().endswith("了") and MEAL.match(found.group("what")))
+    ):
+        return
     polarity = _POLARITY[verb]
     if negated:
         polarity = -0.6 if polarity > 0 else 0.3
@@ -109,10 +117,14 @@ def _likes(reading: Reading, subject: Subject, found: Found) -> None:
         _NO_MORE.search(found.group("not") or "")
         or verb in _NEWLY
         or ((negated or verb[0] == "不") and "已经" in reading.text[reading.start : subject.end])
-        or (negated and found.group().rstrip().endswith("了"))
+        or ((negated or verb in _OF_A_MEAL) and found.group().rstrip().endswith("了"))
     ):
         manner = Manner.CHANGED
+    known = len(reading.claims)
     _each(reading, Span(*found.span("what")), polarity, manner)
+    if verb[0] == "戒":
+        for claim in reading.claims[known:]:
+            given_up(reading, claim.value)
 
 
 def _each(reading: Reading, what: Span, polarity: float, manner: Manner) -> None:
@@ -124,11 +136,15 @@ def _each(reading: Reading, what: Span, polarity: float, manner: Manner) -> None
             reading.add("likes", part, polarity=polarity, manner=manner)
 
 
+_NOW = re.compile(r"现在|如今")
+
+
 def _prefers(reading: Reading, subject: Subject, found: Found) -> None:
     group = "what" if found.group("what") else "rather"
     span = han_trimmed(reading.text, *found.span(group))
     if span is not None and not _DEICTIC.match(reading.text[span.start : span.end]):
-        reading.add("prefers", span, polarity=0.8, manner=subject.manner)
+        changed = subject.manner is Manner.STATED and _NOW.search(reading.text, reading.start, found.end())
+        reading.add("prefers", span, polarity=0.8, manner=Manner.CHANGED if changed else subject.manner)
 
 
 def _favourite(reading: Reading, subject: Subject, found: Found) -> None:
@@ -157,7 +173,17 @@ def answer_style(reading: Reading) -> bool:
     return True
 
 
+_GIVEN_UP = re.compile(r"(?:已经|终于)?把(?P<what>[^，。！？\s我你他]{1,8}?)(?:给|都)?戒(?:掉)?了(?=\s*(?:$|[，。！!,]))")
+
+
+def _gives_up(reading: Reading, subject: Subject, found: Found) -> None:
+    what = Span(*found.span("what"))
+    _each(reading, what, -0.8, Manner.CHANGED)
+    given_up(reading, found.group("what"))
+
+
 LIKES: tuple[tuple[re.Pattern[str], Rule], ...] = (
+    (_GIVEN_UP, _gives_up),
     (_FAVOURITE, _favourite),
     (_PREFERS, _prefers),
     (_INTERESTED, _interested),
