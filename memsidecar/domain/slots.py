@@ -13,7 +13,7 @@ from functools import lru_cache
 from memsidecar.domain.attributes import Cardinality
 from memsidecar.domain.attributes import slot_of as attribute_slot
 from memsidecar.domain.deeds import Deed, deed_of, denies
-from memsidecar.domain.habits import habit_key, kind_preferred, thing_liked
+from memsidecar.domain.habits import habit_key, kind_key, kind_preferred, on_weekday, thing_liked
 from memsidecar.domain.memory import Fact, Kind, Memory, Preference
 from memsidecar.domain.quantity_slots import Quantity, is_goal, quantity_of, same_quantity
 from memsidecar.domain.slot_words import Rarity, alike, stems_of, weight
@@ -93,7 +93,7 @@ def _fact_slot(subject: str, predicate: str, text: str, said: str, statement: st
     # Whatever numbers an event has, another event does not change them.
     quantity = None
     listed = known is not None and not known[0].qualified and known[0].cardinality is not Cardinality.MULTI
-    if not listed and (known is None or known[0].key != EVENT):
+    if not listed and (known is None or known[0].key != EVENT) and not (predicate == ROUTINE and on_weekday(text)):
         words = f"{known[1]} {known[0].key}" if known is not None and ":" in predicate else predicate
         quantity = quantity_of(words, text, statement)
     if quantity is not None:
@@ -120,6 +120,9 @@ def _of_preference(wish: Preference) -> Slot:
         # "tea over coffee" and "coffee over tea" answer one question.
         between = "|".join(sorted(value_key(part) for part in pair.groups() if part))
         return Slot(wish.subject, f"{PREFERS}:{between}", _NOTHING, said, wish.polarity < 0)
+    if wish.topic.startswith(f"{PREFERS} ") and value:
+        kind = kind_key(wish.topic[len(PREFERS) + 1 : _READ])
+        return Slot(wish.subject, f"{CHOICE}:{kind}", _NOTHING, said, wish.polarity < 0)
     if kind := kind_preferred(topic, wish.statement[:_READ]):
         # Who prefers aisle seats now does not prefer window seats; but he may like Thai food and Italian food.
         return Slot(wish.subject, f"{CHOICE}:{kind}", _NOTHING, said, wish.polarity < 0)

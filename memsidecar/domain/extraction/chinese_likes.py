@@ -8,6 +8,7 @@ from collections.abc import Callable
 from memsidecar.domain.attributes import qualifier_of
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction.chinese_changes import MEAL, OF_NOW, given_up
+from memsidecar.domain.extraction.english_changes import prefers_no_more
 from memsidecar.domain.extraction.chinese_subject import Subject
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import han_items, han_trimmed
@@ -134,6 +135,8 @@ def _each(reading: Reading, what: Span, polarity: float, manner: Manner) -> None
     for part in han_items(reading.text, span):
         if not _DEICTIC.match(reading.text[part.start : part.end]):
             reading.add("likes", part, polarity=polarity, manner=manner)
+            if polarity < 0 and manner is Manner.CHANGED:
+                prefers_no_more(reading, part, polarity)
 
 
 _NOW = re.compile(r"现在|如今")

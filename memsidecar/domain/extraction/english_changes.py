@@ -15,6 +15,7 @@ from memsidecar.domain.extraction.letters import BIG
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import english_time
 from memsidecar.domain.extraction.values import items, trimmed
+from memsidecar.domain.habits import kind_of
 
 DAILY = frozenset(
     "go run swim jog walk cycle bike meditate practice practise play work read write train attend do"
@@ -64,6 +65,13 @@ def given_up(reading: Reading, things: list[Span]) -> None:
         for verb in ("drink", "eat"):
             words = f"{verb} {reading.original[thing.start : thing.end]}"
             reading.add("routine", words, negated=True, manner=Manner.CHANGED, since=True, only_denies=True)
+
+
+def prefers_no_more(reading: Reading, thing: Span, polarity: float) -> None:
+    """Of "don't like window seats anymore": no longer the seats that are preferred, if they were."""
+    written = reading.original[thing.start : thing.end]
+    if kind := kind_of(written):
+        reading.add(f"prefers:{kind}", thing, polarity=polarity, manner=Manner.CHANGED, only_denies=True)
 
 
 _AGAIN = re.compile(r"\b(?:again|now|once\smore|nowadays|these\sdays)\W*$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memsidecar.domain.claims import Manner, Span
-from memsidecar.domain.extraction.english_changes import given_up, stopped_doing
+from memsidecar.domain.extraction.english_changes import given_up, prefers_no_more, stopped_doing
 from memsidecar.domain.extraction.english_clauses import Head
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.times import english_time
@@ -95,6 +95,7 @@ _STANDING = re.compile(
 )
 _ANY_MORE = re.compile(r"\bany\s?more\b|\bno\slonger\b")
 _TO = re.compile(r"\s+to\s+")
+_CHANGED = re.compile(r"\b(?:(?<!right\s)(?<!for\s)now|nowadays|these\sdays|instead|any\s?more)\W*$")
 
 
 def likes(reading: Reading, head: Head) -> None:
@@ -149,9 +150,8 @@ def wishes(reading: Reading, head: Head, start: int, polarity: float, manner: Ma
             reading.add("prefers", part, polarity=0.8, manner=manner)
         else:
             reading.add("likes", part, polarity=polarity, manner=manner)
-
-
-_CHANGED = re.compile(r"\b(?:(?<!right\s)(?<!for\s)now|nowadays|these\sdays|instead|any\s?more)\W*$")
+            if polarity < 0 and (manner is Manner.CHANGED or _CHANGED.search(text, head.start, head.end)):
+                prefers_no_more(reading, part, polarity)
 
 
 def prefers(reading: Reading, head: Head) -> None:
