@@ -265,6 +265,6 @@ def graduated(reading: Reading, head: Head) -> None:
 
 
 _GRADUATED = re.compile(
-    rf"\s+(?:from|at)\s+(?=(?:the\s)?[{BIG}])|\s+with\s+(?=an?\s(?:[A-Za-z']+\s){0,2}(?:degree|diploma"
+    rf"\s+(?:from|at)\s+(?=(?:the\s)?[{BIG}])|\s+with\s+(?=an?\s(?:[A-Za-z']+\s){{0,2}}(?:degree|diploma"
     r"|PhD|MBA|BA|BSc|MSc)\b)"
 )

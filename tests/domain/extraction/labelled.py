@@ -68,7 +68,8 @@ def labelled(label: str) -> tuple[Said, str, str]:
 def said_by(claim: Claim) -> Said:
     signs = [("not", claim.negated), ("+", claim.polarity > 0), ("-", claim.polarity < 0)]
     manners = [("changed", claim.manner is Manner.CHANGED), ("corrected", claim.manner is Manner.CORRECTED)]
-    flags = frozenset(flag for flag, holds in signs + manners if holds)
+    only = [("only", claim.only_denies)]
+    flags = frozenset(flag for flag, holds in signs + manners + only if holds)
     return Said(claim.subject, claim.attribute, _plain(claim.value), flags)
 
 
