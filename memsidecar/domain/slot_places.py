@@ -9,10 +9,10 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from memsidecar.domain.amounts import Amount
-from memsidecar.domain.conflicts.chain import end_of, start_of
-from memsidecar.domain.memory import Fact, Memory, Preference, State
 from memsidecar.domain.attributes import attribute_of
+from memsidecar.domain.conflicts.chain import end_of, start_of
 from memsidecar.domain.habits import habit_key, thing_liked
+from memsidecar.domain.memory import Fact, Memory, Preference, State
 from memsidecar.domain.slots import ROUTINE, Slot, value_key
 from memsidecar.domain.text import normalise
 

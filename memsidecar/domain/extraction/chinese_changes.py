@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 
 from memsidecar.domain.claims import Manner, Span
+from memsidecar.domain.extraction import chinese_words as words
 from memsidecar.domain.extraction.chinese_subject import NAME, Subject
 from memsidecar.domain.extraction.chinese_values import Found, find_time
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import han_trimmed
+from memsidecar.domain.names import SURNAMES
 
 # Of the moment, or of this meal: no habit ends by it.
 OF_NOW = re.compile(r"今[天晚早日]|今儿|中午|先|这[次顿会]|待会|一会|刚|马上|不下|来不及")
@@ -31,8 +33,8 @@ def ended(reading: Reading, subject: Subject) -> None:
     if found is None or subject.relation or OF_NOW.search(clause):
         return
     group = "more" if found.group("more") else "le"
-    words = found.group(group)
-    if _POINTS.search(words) or _LIKES.match(words) or MEAL.search(words):
+    what = found.group(group)
+    if _POINTS.search(what) or _LIKES.match(what) or MEAL.search(what):
         return
     if (span := han_trimmed(reading.text, *found.span(group))) is not None:
         _habit(reading, reading.original[span.start : span.end], ended=True)
@@ -70,11 +72,15 @@ def resumed(reading: Reading, subject: Subject) -> bool:
 
 def renamed(reading: Reading, subject: Subject, found: Found) -> None:
     """改名叫王磊了."""
-    if not subject.relation:
+    # 改叫外卖: only what begins as a name.
+    surely = "名" in found.group() or found.group("name").isascii() or found.group("name")[0] in SURNAMES
+    if surely and not subject.relation:
         reading.add("name", Span(*found.span("name")), manner=Manner.CHANGED, entity_type="person")
 
 
-RENAMED = rf"(?:改名字?|改了名字?|把名字改|名字改|改)(?:叫做?|为|成)了?(?P<name>{NAME})(?=\s*(?:$|[，。！!,.；;]|了))"
+RENAMED = (
+    rf"(?:(?:改名字?|改了名字?|把名字改|名字改)(?:叫做?|为|成)|改叫)了?(?P<name>{NAME})(?=\s*(?:$|[，。！!,.；;]|了))"
+)
 
 _NUMBER = (
     r"(?:[，,。；;！\s]|新的?(?:手机号?|电话)?(?:号码?|邮箱)?|现在(?:的?号码?|用的?)?|改|换|成|了|是|为|[：:])*?"
@@ -108,11 +114,11 @@ def left(reading: Reading, subject: Subject, found: Found) -> None:
 
 JOINED = (
     r"加入了?(?P<where>[A-Z][\w&.-]{1,20}(?:\s[A-Z][\w&.-]{1,20}){0,2}|[一-龥]{2,8}?)"
-    r"(?:(?:担任|做|当)(?P<job>[^，。！？\s]{2,12}?))?了?(?=\s*(?:$|[，。！!,]))"
+    rf"(?:(?:担任|做|当)(?P<job>[^，。！？\s]{{0,10}}?(?:{words.PROFESSIONS})))?了?(?=\s*(?:$|[，。！!,]))"
 )
 _NO_EMPLOYER = re.compile(
     r"(?:Facebook|Twitter|X|Instagram|Reddit|Discord|Slack|Zoom|LinkedIn|TikTok|Telegram|WhatsApp|GitHub|Steam)$"
-    r"|[一这那你我他她两几]|.*(?:群|会|社|团|俱乐部|健身房|党|队|组|班|军|大学|课|活动|计划|讨论|会议|游戏|社区|频道|课程|学校|学院|战|大家庭)$"
+    r"|[一这那你我他她两几]|.*(?:群|会|社|团|俱乐部|健身房|党|队|组|班|军|大学|课|活动|计划|讨论|会议|籍|游戏|社区|频道|课程|学校|学院|战|大家庭)$"
 )
 _LASTING = re.compile(r"(?:上+个?月|去年|今年|前年|半年前|.{1,3}(?:年|个?月)前|.{1,5}月|.{4}年.*)(?:初|底|份)?")
 

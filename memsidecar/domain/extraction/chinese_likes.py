@@ -8,8 +8,8 @@ from collections.abc import Callable
 from memsidecar.domain.attributes import qualifier_of
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction.chinese_changes import MEAL, OF_NOW, given_up
-from memsidecar.domain.extraction.english_changes import prefers_no_more
 from memsidecar.domain.extraction.chinese_subject import Subject
+from memsidecar.domain.extraction.english_changes import prefers_no_more
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import han_items, han_trimmed
 
@@ -101,6 +101,8 @@ def _likes(reading: Reading, subject: Subject, found: Found) -> None:
         verb == "怕" and re.match(r"是|不", found.group("what"))
     ):
         return
+    if verb == "戒" and found.group("what")[0] in "不得没":
+        return
     if verb in _OF_A_MEAL and (
         OF_NOW.search(reading.text, reading.start, found.start("what"))
         or (found.group().rstrip().endswith("了") and MEAL.match(found.group("what")))
@@ -176,7 +178,9 @@ def answer_style(reading: Reading) -> bool:
     return True
 
 
-_GIVEN_UP = re.compile(r"(?:已经|终于)?把(?P<what>[^，。！？\s我你他]{1,8}?)(?:给|都)?戒(?:掉)?了(?=\s*(?:$|[，。！!,]))")
+_GIVEN_UP = re.compile(
+    r"(?:已经|终于)?把(?P<what>[^，。！？\s我你他]{1,8}?)(?:给|都)?戒(?:掉)?了(?=\s*(?:$|[，。！!,]))"
+)
 
 
 def _gives_up(reading: Reading, subject: Subject, found: Found) -> None:

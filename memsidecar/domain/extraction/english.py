@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from memsidecar.domain.claims import Manner, Span
-from memsidecar.domain.extraction import english_plans as plans
 from memsidecar.domain.extraction import english_changes as changes
+from memsidecar.domain.extraction import english_plans as plans
 from memsidecar.domain.extraction.english_clauses import RELATIVE, Head, clauses, head_of
 from memsidecar.domain.extraction.english_dates import dated, deadlines
 from memsidecar.domain.extraction.english_facts import FACTS

@@ -44,7 +44,7 @@ def _ends(reading: Reading, what: Span | None) -> None:
 
 
 _DOING = re.compile(r"\s+(?P<doing>[a-z]+ing\b.*)")
-_PLACE_LEFT = re.compile(r"\s+(?P<doing>(?:the|my)\s[a-z]+)(?=\s*$|\s*[,.!])")
+_PLACE_LEFT = re.compile(r"\s+(?P<doing>(?:the|my)\s(?!job\b|school\b|college\b)[a-z]+)(?=\s*$|\s*[,.!])")
 
 
 def stopped_doing(reading: Reading, head: Head) -> None:
@@ -75,12 +75,21 @@ def prefers_no_more(reading: Reading, thing: Span, polarity: float) -> None:
 
 
 _AGAIN = re.compile(r"\b(?:again|now|once\smore|nowadays|these\sdays)\W*$")
+_ONCE_MORE = re.compile(r"\bagain\W*$")
+# How, where or how much, not what.
+_HOW = re.compile(r"(?:more|less|fewer|at|in|on|once|twice|only|health\w+|better|with|from|like|alone|together|\d)\b")
 _RESUMES = re.compile(r"\s+(?:back\s)?(?:to\s)?(?:eat|drink)(?:ing)?\s")
 
 
 def resumes(reading: Reading, head: Head) -> bool:
     """Of "eat meat again", "can eat gluten now", "started drinking coffee": what was avoided; whether it was read."""
-    if head.negated or head.modal or head.relation or head.used or (head.be and head.verb not in ("eating", "drinking")):
+    if (
+        head.negated
+        or head.modal
+        or head.relation
+        or head.used
+        or (head.be and head.verb not in ("eating", "drinking"))
+    ):
         return False
     at, verb = head.after, head.verb
     if head.verb not in _CONSUMING:
@@ -88,11 +97,14 @@ def resumes(reading: Reading, head: Head) -> bool:
         if found is None or (head.verb in _WENT and " back " not in found.group()):
             return False
         at, verb = found.end(), found.group()
+    elif head.be and not _ONCE_MORE.search(reading.text, head.after, head.end):
+        # "I'm drinking coffee now": at this moment.
+        return False
     elif head.manner is not Manner.CHANGED and not _AGAIN.search(reading.text, head.after, head.end):
         return False
     find_time(reading, head)
     what = value(reading, at, head, commas=False)
-    if what is None or _POINTS.search(reading.text, what.start, what.end):
+    if what is None or _POINTS.search(reading.text, what.start, what.end) or _HOW.match(reading.text, what.start):
         return False
     for thing in items(reading.text, what):
         reading.add("likes", thing, polarity=0.3, manner=Manner.CHANGED, since=True, only_denies=True)
@@ -106,7 +118,7 @@ _WENT = frozenset(("went", "gone"))
 _BEGINNING = frozenset(("started", "began", "begun", "resumed", "went", "gone", "starting"))
 """What may stand before "eating meat again"."""
 
-_FIRM = rf"[{BIG}][\w&.'-]*\w(?:\s(?:&|and|of|de)\s[{BIG}][\w&.'-]*\w|\s[{BIG}][\w&.'-]*\w|\s\d{{1,3}})*"
+_FIRM = rf"[{BIG}][\w&.'-]*\w(?:\s(?:&|of|de)\s[{BIG}][\w&.'-]*\w|\s[{BIG}][\w&.'-]*\w|\s\d{{1,3}})*"
 _SPAN = r"(?:\d{1,2}|an?|two|three|four|five|six|seven|eight|nine|ten|several|many|a\sfew)"
 _LEFT = re.compile(
     rf"\s+(?P<whom>{_FIRM})(?=\s*$|\s*[,.!]|\s(?:after|recently|and|but|because|so)\b"
@@ -152,16 +164,18 @@ _JOINED = re.compile(
 _NO_EMPLOYER = re.compile(
     r"(?:Facebook|Twitter|X|Instagram|Reddit|Discord|Slack|Zoom|LinkedIn|TikTok|Telegram|WhatsApp|WeChat|Tinder|Bumble"
     r"|Hinge|Strava|Duolingo|Netflix|Spotify|Teams|GitHub|Patreon|YouTube|Snapchat|Pinterest|Mastodon|Bluesky|Threads"
-    r"|Quora|Medium|Substack|Twitch|Steam|Peloton|Costco|Rotary|Mensa|Toastmasters|CrossFit|Weight\sWatchers|Prime)\b"
+    r"|Quora|Medium|Substack|Twitch|Steam|Peloton|Costco|Rotary|Mensa|Toastmasters|CrossFit|Harvard|Yale|Stanford|MIT|Oxford|Cambridge|Princeton|Berkeley|Caltech|Cornell|Columbia|UCLA|NYU|Weight\sWatchers|Prime)\b"
     r"|.*\b(?:Club|Gym|Group|Band|Party|Church|Army|Navy|Marines|Force|Guard|Union|Society|Community|Choir"
     r"|League|Meetup|Program|Programme|Class|Course|University|College|School|Academy|Fitness|Server|Channel|Alliance"
-    r"|Project|Committee|Board|Council|Orchestra|Team|Corps|Network|Forum|Plus|Premium|Prime|Meeting|Call)\b"
+    r"|Project|Committee|Board|Council|Orchestra|Team|Corps|Network|Forum|Plus|Premium|Prime|Meeting|Call|Anonymous)\b"
 )
 # Somebody is joined for an evening, a firm for years.
 _LASTING = re.compile(
     r"(?:(?:early|late|mid)\W?)?(?:last|this)\s(?:month|year|spring|summer|fall|autumn|winter|quarter|[A-Z][a-z]+)"
     r"|(?:\w+\s){1,3}(?:weeks|months?|years?)\sago|(?:early\s|late\s)?[A-Z][a-z]{2,8}(?:,?\s\d{4})?|(?:19|20)\d\d"
 )
+# Not where, as one joins a friend: "joined Sarah last month in Rome".
+_ENDS = re.compile(r"\W*$|\s*[,.!;]|\s(?:and|but|as|so)\b")
 _DAY = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|last\s(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)|Christmas|Easter")
 
 
@@ -185,12 +199,13 @@ def _began_then(reading: Reading) -> bool:
     if reading.time is None:
         return False
     words = reading.text[reading.time.span.start : reading.time.span.end]
-    return _LASTING.fullmatch(words) is not None and not _DAY.match(words)
+    after = reading.text[reading.time.outer.end : reading.end]
+    return _LASTING.fullmatch(words) is not None and not _DAY.match(words) and _ENDS.match(after) is not None
 
 
 _RENEWED = re.compile(
     r"\s+(?:my|an?|to\san?|to\smy)\s+(?:new\s)?(?:(?:phone|mobile|cell|telephone|work|personal)\s)?"
-    r"(?P<what>number|phone|e?mail(?:\saddress)?)\b"
+    r"(?P<what>number|e?mail(?:\saddress)?)\b"
 )
 _NEW_ONE = re.compile(
     r"\W{1,4}(?:and\s|so\s)?(?:(?:the|my)\snew\s(?:one|number|e?mail(?:\saddress)?)(?:\sis|'s)|(?:it's|it\sis|now\sit's"

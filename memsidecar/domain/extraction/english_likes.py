@@ -257,7 +257,7 @@ def answer_style(reading: Reading) -> bool:
 _CONSUMING = re.compile(r"\s+(?:eating\s+|drinking\s+)?(?=[a-z])")
 _NOT_STOPPED = re.compile(
     r"\s+(?:my|the|working|being|doing|trying|using|by|at|for|in|a|an|and|to|it|that|this|on|talking"
-    r"|thinking|when|because|job|school|college)\b"
+    r"|thinking|waiting|hoping|looking|searching|asking|caring|believing|following|when|because|job|school|college)\b"
 )
 
 
@@ -280,7 +280,7 @@ def stopped(reading: Reading, head: Head) -> None:
         span = trimmed(text, found.end(), min(stop, cut(text, found.end(), head.end)))
         if span is not None and len(text[span.start : span.end].split()) < 5:
             reading.add("likes", span, polarity=-0.6, manner=Manner.CHANGED, since=True)
-            if head.verb == "gave":
+            if head.verb == "gave" and not text[span.start : span.end].split()[0].endswith("ing"):
                 given_up(reading, [span])
 
 
