@@ -103,7 +103,10 @@ def renewed(reading: Reading, subject: Subject, found: Found) -> None:
     reading.add("email" if group == "mail" else "phone", Span(*new.span(group)), manner=Manner.CHANGED)
 
 
-LEFT = r"(?:已经|刚刚?)?离开了?(?P<where>(?!一)[^，。！？\s了你我他她它这那家]{2,14}?)(?:这家公司|公司)?了?(?=\s*(?:$|[，。！!,]))"
+LEFT = (
+    r"(?:已经|刚刚?)?离开了?(?P<where>(?!一)[^，。！？\s了你我他她它这那家]{2,14}?)(?:这家公司|公司)?"
+    r"了?(?=\s*(?:$|[，。！!,]))"
+)
 
 
 def left(reading: Reading, subject: Subject, found: Found) -> None:

@@ -75,6 +75,7 @@ def prefers_no_more(reading: Reading, thing: Span, polarity: float) -> None:
 
 
 _AGAIN = re.compile(r"\b(?:again|now|once\smore|nowadays|these\sdays)\W*$")
+_REGULAR = re.compile(r"\b(?:every|each)\s|\b(?:a|per)\s(?:day|week|month)\b|\bon\s\w+days\b")
 _ONCE_MORE = re.compile(r"\bagain\W*$")
 # How, where or how much, not what.
 _HOW = re.compile(r"(?:more|less|fewer|at|in|on|once|twice|only|health\w+|better|with|from|like|alone|together|\d)\b")
@@ -90,6 +91,9 @@ def resumes(reading: Reading, head: Head) -> bool:
         or head.used
         or (head.be and head.verb not in ("eating", "drinking"))
     ):
+        return False
+    if _REGULAR.search(reading.text, head.after, head.end):
+        # A habit, which another rule reads.
         return False
     at, verb = head.after, head.verb
     if head.verb not in _CONSUMING:
