@@ -1,4 +1,4 @@
-"""The rules against the labelled sentences, which were written before them (R-P3)."""
+"""The rules against the labelled sentences; those before "Changes" were written before the rules (R-P3)."""
 
 from __future__ import annotations
 
