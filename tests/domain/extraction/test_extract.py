@@ -50,6 +50,18 @@ PIECES = [
     "\ufffc",
     "MY ",
     "favourite colour is ",
+    "I left ",
+    "I joined ",
+    "I stopped ",
+    "eating meat ",
+    "anymore ",
+    "again ",
+    "\n- ",
+    "換手机号",
+    "改名叫",
+    "不喝",
+    "戒",
+    "東京",
 ]
 TEXTS = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 HOSTILE = [
@@ -94,6 +106,17 @@ HOSTILE = [
     "I love the ",
     "a-",
     "I 'm ",
+    "I left Ab ",
+    "I joined Ab & ",
+    "I stopped going ",
+    "I changed my number, ",
+    "我换手机号了，新的",
+    "我改名叫",
+    "我不再",
+    "我离开王",
+    "- ",
+    "1. ",
+    "I live in 東",
 ]
 
 
