@@ -14,6 +14,8 @@ CHANGES = [
     ("I drink coffee every morning.", "I stopped drinking coffee."),
     ("I drink coffee every morning.", "I gave up coffee."),
     ("I drink coffee every morning.", "I used to drink coffee every morning."),
+    ("I drink coffee every morning.", "I quit coffee."),
+    ("I love playing tennis.", "I quit tennis."),
     ("I go to the gym every day.", "I quit the gym."),
     ("I go running every Sunday.", "I don't go running anymore."),
     ("I prefer window seats.", "Actually I prefer aisle seats now."),

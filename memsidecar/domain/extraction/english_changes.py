@@ -46,6 +46,11 @@ def _ends(reading: Reading, what: Span | None) -> None:
 _DOING = re.compile(r"\s+(?P<doing>[a-z]+ing\b.*)")
 _PLACE_LEFT = re.compile(r"\s+(?P<doing>(?:the|my)\s(?!job\b|school\b|college\b)[a-z]+)(?=\s*$|\s*[,.!])")
 
+_THING_LEFT = re.compile(
+    r"\s+(?P<thing>(?!(?:early|again|too|it|that|this|them|there|here|now|today|yesterday|last|because|when|after|and|but"
+    r"|so|in|on|at|my|the|a|school|college|work|with|without|all|both|before|right|job|jobs)\b)[a-z]{3,})(?=\s*$|\s*[,.!])"
+)
+
 
 def stopped_doing(reading: Reading, head: Head) -> None:
     """Of "stopped going to the gym", "quit the gym": the same."""
@@ -54,6 +59,10 @@ def stopped_doing(reading: Reading, head: Head) -> None:
     found = _DOING.match(reading.text, head.after, head.end)
     if found is None and head.verb == "quit":
         found = _PLACE_LEFT.match(reading.text, head.after, head.end)
+        if found is None and (thing := _THING_LEFT.match(reading.text, head.after, head.end)):
+            what = Span(*thing.span("thing"))
+            reading.add("likes", what, polarity=-0.6, manner=Manner.CHANGED, only_denies=True)
+            given_up(reading, [what])
     if found is not None:
         time = english_time(reading.text, found.start("doing"), head.end)
         _ends(reading, trimmed(reading.text, found.start("doing"), time.outer.start if time else head.end))
