@@ -33,8 +33,21 @@ def said_of(memory: Memory) -> int:
 def said_again_after(memory: Memory, time: int) -> int | None:
     """When, first after `time`, somebody said once more what a memory says, while it held; None when nobody did."""
     start, end = max(time, start_of(memory)), end_of(memory)
-    times = (source.time for source in memory.provenance if source.time is not None)
-    return min((t for t in times if t > start and (end is None or t < end)), default=None)
+    times = sorted(source.time for source in memory.provenance if source.time is not None)
+    again = times if is_only_stated(memory) else times[1:]
+    return min((t for t in again if t > start and (end is None or t < end)), default=None)
+
+
+def is_only_stated(memory: Memory) -> bool:
+    """Whether nobody has said when it began: its start is a time at which it was said, or nothing but the last moment
+    before what took its place (`over_by`)."""
+    times = [source.time for source in memory.provenance if source.time is not None]
+    return memory.valid_from is None or memory.valid_from in times or is_moment(memory)
+
+
+def is_moment(memory: Memory) -> bool:
+    """Whether it was over before it was said, and nobody knows since when it had been true."""
+    return memory.state is State.SUPERSEDED and memory.valid_to is not None and start_of(memory) == memory.valid_to - 1
 
 
 def end_of(memory: Memory) -> int | None:
@@ -83,6 +96,13 @@ def ended(memory: Memory, at: int, now: int) -> Memory:
     if at <= start:
         return never(memory, now)
     return replace(memory, valid_to=at, state=State.SUPERSEDED, superseded_at=_since(memory, max(now, at)))
+
+
+def over_by(memory: Memory, at: int, now: int, last: int | None = None) -> Memory:
+    """Was over at `at`, since when it was true nobody knows: since ever, or, after something else, from `last` on,
+    usually the last moment before. So it is never without any time, and no two values are true at once."""
+    since = _since(memory, max(now, at))
+    return replace(memory, valid_from=last, valid_to=at, state=State.SUPERSEDED, superseded_at=since)
 
 
 def never(memory: Memory, now: int) -> Memory:
