@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memsidecar.domain.conflict import Before
-from memsidecar.domain.memory import Memory, State
+from memsidecar.domain.memory import Episode, Memory, State
 
 AS_OF_STATES = frozenset((State.ACTIVE, State.SUPERSEDED, State.DISPUTED, State.DORMANT))
 """The states in which a memory can have been true at some time."""
@@ -78,11 +78,18 @@ def true_at(memory: Memory, valid_time: int) -> bool:
 
 
 def covers(memory: Memory, valid_time: int) -> bool:
-    """The same whatever its state."""
+    """The same whatever its state. What was said or done at a time is nothing that there was before."""
     end = end_of(memory)
-    if memory.valid_from is not None and valid_time < memory.valid_from:
+    if not has_begun(memory, valid_time):
         return False
     return end is None or valid_time < end
+
+
+def has_begun(memory: Memory, valid_time: int) -> bool:
+    """Whether it is true by then, as far as it says, or has been true and is no longer."""
+    if isinstance(memory.body, Episode) and valid_time < memory.said_at:
+        return False
+    return memory.valid_from is None or memory.valid_from <= valid_time
 
 
 def dated(memory: Memory) -> Memory:

@@ -32,10 +32,11 @@ def is_change(memory: Memory) -> bool:
 
 
 def gives_way(stated: Memory, change: Memory) -> bool:
-    """Whether what begins later than a change was only stated, and not after the change was told. Of what is told at one
-    time the change is what is told last: what is known comes first."""
+    """Whether what begins later than a change was only stated, and not after the change was told. Of what is told at
+    one time the change is what is told last: what is known comes first."""
     return (
         is_change(change)
+        and change.valid_to is None
         and is_only_stated(stated)
         and start_of(stated) > start_of(change)
         and told_last(stated) <= told_last(change)
@@ -44,7 +45,12 @@ def gives_way(stated: Memory, change: Memory) -> bool:
 
 def again_after(stated: Memory, change: Memory) -> int | None:
     """When, first after a change was told, a memory was stated once more that would give way without that."""
-    if not is_change(change) or not is_only_stated(stated) or told_first(stated) > told_last(change):
+    if (
+        not is_change(change)
+        or change.valid_to is not None
+        or not is_only_stated(stated)
+        or told_first(stated) > told_last(change)
+    ):
         return None
     return min((s.time for s in stated.provenance if s.time is not None and s.time > told_last(change)), default=None)
 

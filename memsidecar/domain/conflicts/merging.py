@@ -62,6 +62,13 @@ def lost_again(view: PartitionView, new: Memory) -> Memory | None:
     return min((m for m in same if m is not None and never_true(m)), key=lambda m: (m.created_at, m.id), default=None)
 
 
+def back_again(known: Memory, new: Memory, slot: Neighbourhood) -> Memory:
+    """What is known, as if nothing had ended it, when that was only stated and gives way to the new one."""
+    if known.state is State.SUPERSEDED and start_of(new) <= start_of(known) and _ended_by_less(known, new, slot):
+        return replace(known, state=State.ACTIVE, valid_to=None, superseded_at=None)
+    return known
+
+
 def joined(known: Memory, new: Memory) -> Memory:
     """The known one with the time of both: from the earlier start to the later end, if it is not history."""
     if never_true(known):

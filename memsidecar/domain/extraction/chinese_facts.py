@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import chinese_words as words
+from memsidecar.domain.extraction.chinese_names import NAMES
 from memsidecar.domain.extraction.chinese_subject import NAME, Subject
 from memsidecar.domain.extraction.chinese_things import (
     eats,
@@ -164,6 +165,7 @@ _NOT = r"(?P<not>已经不再?|不再|不|没|没有)?"
 _PLACE = f"(?:{words.PLACES}|{words.COUNTRIES})"
 
 _TABLE: tuple[tuple[str, Rule], ...] = (
+    *NAMES,
     (rf"(?:名?叫做?|的?名字(?:是|叫)|的?姓名是)(?P<name>{NAME}){_END}", _named),
     (rf"是(?P<name>[一-龥]{{2,3}}){_END}(?<!人)", _is_called),
     (r"(?:是|满|快)?(?P<age>(?:\d{1,3}|[一二三四五六七八九十]{1,4})岁)(?:半|了|多)?(?=\s*(?:$|[，。！!,]))", _aged),

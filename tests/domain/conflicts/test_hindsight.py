@@ -101,6 +101,11 @@ def test_who_moves_back_is_back() -> None:
     ]
 
 
+def test_who_says_since_when_it_has_been_so_is_believed_over_what_was_stated_in_between() -> None:
+    known = tell(Told("Berlin", 90), MUNICH, BERLIN)
+    assert known.spans() == [("Munich", None, 50, "SUPERSEDED"), ("Berlin", 50, None, "ACTIVE")]
+
+
 def test_a_denial_of_what_was_stated_may_lie_before_it() -> None:
     known = Knowledge()
     known.says("Acme", 100, "employer", source=said(100))
