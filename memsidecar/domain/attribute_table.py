@@ -10,6 +10,8 @@ from dataclasses import dataclass
 _ROWS = """
 name S .95 = full name, called, first name, given name, user name, 姓名, 名字, 叫, 全名
     ? Is your name {a} or {b}? | 你叫{a}还是{b}？
+preferred_name S .9 = nickname, goes by, known as, called by friends, form of address, 昵称, 小名, 外号, 绰号, 称呼
+    ? Shall I call you {a} or {b}? | 我该叫你{a}还是{b}？
 age S .8 = years old, age in years, 年龄, 岁数, 年纪
     ? Are you {a} or {b}? | 你的年龄是{a}还是{b}？
 birthday S .85 = date of birth, birth date, birthdate, dob, born, born on, 生日, 出生日期

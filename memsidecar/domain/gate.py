@@ -72,7 +72,7 @@ def sensitivity(claim: Claim) -> str:
     for none."""
     if claim.attribute in _ATTRIBUTES:
         return _ATTRIBUTES[claim.attribute]
-    if claim.entity_type or claim.attribute == "name":
+    if claim.entity_type or claim.attribute in ("name", "preferred_name"):
         return ""  # a name: Christian, Gay Street
     text = f"{claim.value[:_SEARCHED]} {claim.statement[:_SEARCHED]}"
     return next((name for name, pattern in _SENSITIVE.items() if pattern.search(text)), "")

@@ -20,10 +20,13 @@ def usual_states(wanted: Filter) -> frozenset[State]:
     return USUAL_STATES if wanted.valid_at is None else _STATES_OF_A_TIME
 
 
-def state_seen(memory: Memory, now: int, known: int) -> State:
+def state_seen(memory: Memory, now: int, known: int, valid_at: int | None = None) -> State:
     """The state that a question which is asked at `now` sees in a store that is read at `known`: what was superseded by
-    then is, even if the question was asked before; whether it has expired is a matter of the question's time."""
-    return memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
+    then is, even if the question was asked before; whether it has expired is a matter of the question's time. To a
+    question about what was true at `valid_at` nothing that was so then is superseded."""
+    state = memory.state_at(max(now, known) if memory.state is State.SUPERSEDED else now)
+    superseded_since = state is State.SUPERSEDED and valid_at is not None and covers(memory, valid_at)
+    return State.ACTIVE if superseded_since else state
 
 
 def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | None = None) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
-from memsidecar.domain.conflicts.merging import joined
-from memsidecar.domain.conflicts.peers import stance_of
-from memsidecar.domain.conflicts.settle import Challenge, Settled, settle
+from memsidecar.domain.conflicts.merging import back_again, joined
+from memsidecar.domain.conflicts.settle import Challenge, Settled, neighbourhood, settle
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Draft, Outcome
 from memsidecar.domain.events import NO_VECTORS, Change, MemoryRecorded, Vectors, VectorsRecorded
@@ -43,7 +42,8 @@ def merge_draft(
     due = text != embedded_text(known.body) or not decision.view.has_vectors(known.id)
     new_vectors = fitting if due else None
     still_due = due and new_vectors is None
-    times = joined(known, new) if stance_of(decision.view, known) is not None else _widest(known, new)
+    slot = neighbourhood(decision, new, challenge)
+    times = _widest(known, new) if slot is None else joined(back_again(known, new, slot), new)
     merged = replace(
         times,
         body=body,

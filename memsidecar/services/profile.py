@@ -32,7 +32,9 @@ def standing(resident: Resident, scope: Scope, wanted: Filter, now: int, limit: 
     kinds = _STANDING & wanted.kinds if wanted.kinds else _STANDING
     if not kinds or not resident.rows or limit <= 0:
         return ()
-    states = wanted.states or frozenset({State.ACTIVE})
+    # What was true then may have been superseded since.
+    usual = frozenset({State.ACTIVE} if wanted.valid_at is None else {State.ACTIVE, State.SUPERSEDED})
+    states = wanted.states or usual
     valid_at = now if wanted.valid_at is None else wanted.valid_at
     asked = replace(wanted, kinds=kinds, states=states, valid_at=valid_at)
     mask = matching(resident, replace(scope, session=""), asked, now)

@@ -13,7 +13,7 @@ from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.cues import asks_for_history, is_polar
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS, Grounds
-from memsidecar.domain.meeting import meets, state_seen
+from memsidecar.domain.meeting import meets
 from memsidecar.domain.memory import Entity, Memory, State
 from memsidecar.domain.newer_first import LINKED
 from memsidecar.domain.profile import Profile
@@ -91,7 +91,7 @@ class Search:
         """`known` is when the partition is read, default `now`, when the question is asked."""
         self._resident, self._question, self._analysis = resident, question, analysis
         self._known = now if known is None else known
-        self._statements = Statements(resident, now, self._known)
+        self._statements = Statements(resident, now, self._known, question.filter.valid_at)
         self._profile, self._now, self._monotonic, self._sources = profile, now, monotonic, sources
         # How each source did; one that had nothing to look for is not in it.
         self.reports: dict[Tier, TierReport] = {}
@@ -289,7 +289,7 @@ class Search:
         return self._seen(self.memory(candidate)), scored.main_tier(candidate), suspicious
 
     def _seen(self, memory: Memory) -> Memory:
-        state = state_seen(memory, self._now, self._known)
+        state = self._statements.state(memory)
         return memory if state is memory.state else replace(memory, state=state)
 
     def _is_suspicious(self, row: int) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memsidecar.domain.conflict import Conflict, ConflictState, Rule
+from memsidecar.domain.conflicts.chain import has_begun
 from memsidecar.domain.meeting import state_seen
 from memsidecar.domain.memory import Fact, Memory, State
 from memsidecar.domain.reading import sources_of
@@ -16,13 +17,14 @@ _UNSETTLED = (int(State.SUPERSEDED), int(State.DISPUTED))
 
 
 class Statements:
-    """Of one partition, for a question that is asked at `now` of a store that is read at `known`.
+    """Of one partition, for a question that is asked at `now` of a store that is read at `known`, about what was true
+    at `valid_at` (None: is true).
 
     Costs a look into a dictionary for each memory, and nothing while a partition has no conflicts (`possible`).
     """
 
-    def __init__(self, resident: Resident, now: int, known: int) -> None:
-        self._resident, self._now, self._known = resident, now, known
+    def __init__(self, resident: Resident, now: int, known: int, valid_at: int | None = None) -> None:
+        self._resident, self._now, self._known, self._valid_at = resident, now, known, valid_at
         self.possible = len(resident.conflicts) > 0
 
     def standings(self, memory: Memory) -> tuple[HitStanding, ...]:
@@ -31,6 +33,8 @@ class Statements:
             return ()
         found: list[HitStanding] = []
         for stated in self._stated(memory):
+            if not self._has_begun(stated):
+                continue
             state = self.state(stated)
             if state is State.SUPERSEDED:
                 found.append(self._superseded(stated))
@@ -40,7 +44,7 @@ class Statements:
 
     def state(self, memory: Memory) -> State:
         """The state that the question sees."""
-        return state_seen(memory, self._now, self._known)
+        return state_seen(memory, self._now, self._known, self._valid_at)
 
     def successor(self, memory_id: str) -> Memory | None:
         """What holds instead of a memory that has been superseded; None when that is gone, or nobody knows."""
@@ -66,6 +70,10 @@ class Statements:
         """One that is there and not deleted."""
         memory = self._resident.memory(memory_id)
         return memory if memory is not None and memory.state is not State.DELETED else None
+
+    def _has_begun(self, memory: Memory) -> bool:
+        """Whether it is something that a question about a time can see."""
+        return self._valid_at is None or has_begun(memory, self._valid_at)
 
     def _stated(self, memory: Memory) -> Iterator[Memory]:
         if memory.state in (State.SUPERSEDED, State.DISPUTED):
@@ -140,11 +148,15 @@ class Statements:
         """Those that are still there, each followed by what it was read from."""
         found: dict[str, None] = {}
         for memory_id in memory_ids:
-            memory = self.memory(memory_id)
+            memory = self._seen(memory_id)
             if memory is not None:
                 found[memory_id] = None
-                found.update((source, None) for source in sources_of(memory) if self.memory(source) is not None)
+                found.update((source, None) for source in sources_of(memory) if self._seen(source) is not None)
         return tuple(found)
+
+    def _seen(self, memory_id: str) -> Memory | None:
+        memory = self.memory(memory_id)
+        return memory if memory is not None and self._has_begun(memory) else None
 
 
 def _settled(conflict: Conflict) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memsidecar.domain.conflict import Before
-from memsidecar.domain.memory import Memory, State
+from memsidecar.domain.memory import Episode, Memory, State
 
 AS_OF_STATES = frozenset((State.ACTIVE, State.SUPERSEDED, State.DISPUTED, State.DORMANT))
 """The states in which a memory can have been true at some time."""
@@ -33,8 +33,21 @@ def said_of(memory: Memory) -> int:
 def said_again_after(memory: Memory, time: int) -> int | None:
     """When, first after `time`, somebody said once more what a memory says, while it held; None when nobody did."""
     start, end = max(time, start_of(memory)), end_of(memory)
-    times = (source.time for source in memory.provenance if source.time is not None)
-    return min((t for t in times if t > start and (end is None or t < end)), default=None)
+    times = sorted(source.time for source in memory.provenance if source.time is not None)
+    again = times if is_only_stated(memory) else times[1:]
+    return min((t for t in again if t > start and (end is None or t < end)), default=None)
+
+
+def is_only_stated(memory: Memory) -> bool:
+    """Whether nobody has said when it began: its start is a time at which it was said, or nothing but the last moment
+    before what took its place (`over_by`)."""
+    times = [source.time for source in memory.provenance if source.time is not None]
+    return memory.valid_from is None or memory.valid_from in times or is_moment(memory)
+
+
+def is_moment(memory: Memory) -> bool:
+    """Whether it was over before it was said, and nobody knows since when it had been true."""
+    return memory.state is State.SUPERSEDED and memory.valid_to is not None and start_of(memory) == memory.valid_to - 1
 
 
 def end_of(memory: Memory) -> int | None:
@@ -65,11 +78,18 @@ def true_at(memory: Memory, valid_time: int) -> bool:
 
 
 def covers(memory: Memory, valid_time: int) -> bool:
-    """The same whatever its state."""
+    """The same whatever its state. What was said or done at a time is nothing that there was before."""
     end = end_of(memory)
-    if memory.valid_from is not None and valid_time < memory.valid_from:
+    if not has_begun(memory, valid_time):
         return False
     return end is None or valid_time < end
+
+
+def has_begun(memory: Memory, valid_time: int) -> bool:
+    """Whether it is true by then, as far as it says, or has been true and is no longer."""
+    if isinstance(memory.body, Episode) and valid_time < memory.said_at:
+        return False
+    return memory.valid_from is None or memory.valid_from <= valid_time
 
 
 def dated(memory: Memory) -> Memory:
@@ -83,6 +103,13 @@ def ended(memory: Memory, at: int, now: int) -> Memory:
     if at <= start:
         return never(memory, now)
     return replace(memory, valid_to=at, state=State.SUPERSEDED, superseded_at=_since(memory, max(now, at)))
+
+
+def over_by(memory: Memory, at: int, now: int, last: int | None = None) -> Memory:
+    """Was over at `at`, since when it was true nobody knows: since ever, or, after something else, from `last` on,
+    usually the last moment before. So it is never without any time, and no two values are true at once."""
+    since = _since(memory, max(now, at))
+    return replace(memory, valid_from=last, valid_to=at, state=State.SUPERSEDED, superseded_at=since)
 
 
 def never(memory: Memory, now: int) -> Memory:

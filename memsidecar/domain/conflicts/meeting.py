@@ -9,12 +9,14 @@ from memsidecar.domain.conflict import Policy, Source
 from memsidecar.domain.conflicts.chain import (
     end_of,
     holds_at,
+    is_moment,
     never_true,
     order_of,
     said_again_after,
     said_of,
     start_of,
 )
+from memsidecar.domain.conflicts.hindsight import again_after, ended_by, gives_way, moments, placed
 from memsidecar.domain.conflicts.peers import Neighbourhood, Peer, alive, reaches
 from memsidecar.domain.conflicts.policies import source_of
 from memsidecar.domain.memory import Memory, State
@@ -29,6 +31,8 @@ def over_since_some_time(memory: Memory) -> bool:
 class Met:
     """The peers whose time a memory shares: those that hold when it begins, and those that begin while it holds."""
 
+    start: int
+    """When it begins, beside what is known (`hindsight.placed`)."""
     earlier: tuple[Peer, ...]
     later: tuple[Peer, ...]
     contested: tuple[Peer, ...]
@@ -43,6 +47,11 @@ class Met:
     """When all later ones have ended, if the memory was said after that: from then on it holds again."""
     weaker: tuple[Peer, ...] = ()
     """Later ones that the policy takes for less than the memory."""
+    stated: tuple[Peer, ...] = ()
+    """Those that were only stated, at a time at which the memory held already, and before it was told: they hold until
+    it begins."""
+    back: tuple[Memory, ...] = ()
+    """History that ended when the first of these was stated, and holds no longer than they leave it time."""
 
     @property
     def end(self) -> int | None:
@@ -52,18 +61,27 @@ class Met:
 
 
 def meet(memory: Memory, slot: Neighbourhood, now: int, said: int) -> Met:
-    start, end = start_of(memory), memory.valid_to
+    start, end = start_of(placed(memory, slot)), memory.valid_to
     agent = memory.scope.agent
     earlier: list[Peer] = []
     later: list[Peer] = []
     again: list[tuple[int, Peer]] = []
     newer: list[Peer] = []
+    stated: list[Peer] = []
     for peer in sorted(slot.against(start, end), key=lambda p: order_of(p.memory)):
         if never_true(peer.memory):
             continue
         if start_of(peer.memory) > start:
-            if (end is None or start_of(peer.memory) < end) and reaches(peer.stance.agent, agent):
+            reached = reaches(agent, peer.stance.agent)
+            if not later and reached and gives_way(peer.memory, memory):
+                stated.append(peer)
+            elif not later and peer.stance.agent == agent and (time := again_after(peer.memory, memory)) is not None:
+                again.append((time, peer))
+                newer.append(peer)
+            elif (end is None or start_of(peer.memory) < end) and reaches(peer.stance.agent, agent):
                 later.append(peer)
+        elif start < start_of(memory) and holds_at(peer.memory, start) and is_moment(peer.memory):
+            stated += moments(peer, slot)
         elif holds_at(peer.memory, start) and reaches(agent, peer.stance.agent):
             time = said_again_after(peer.memory, max(start, said)) if peer.stance.agent == agent else None
             if time is not None and (end is None or time < end):
@@ -73,12 +91,16 @@ def meet(memory: Memory, slot: Neighbourhood, now: int, said: int) -> Met:
                 again.append((end, peer))
             else:
                 earlier.append(peer)
-    met = [*earlier, *(p for _, p in again), *later]
+    met = [*earlier, *(p for _, p in again), *stated, *later]
     contested = tuple(p for p in met if alive(p.memory, now))
     cut = tuple(p for p in contested if p not in later and p not in newer)
     resumed = None if newer or not later else _resumed(memory, later, slot, said)
     late = bool(newer) or (bool(later) and resumed is None)
-    return Met(tuple(earlier), tuple(later), contested, cut, tuple(again), late, resumed)
+    known = {p.memory.id for p in met}
+    back = tuple(m for m in ended_by(stated[0].memory, slot) if m.id not in known) if stated else ()
+    return Met(
+        start, tuple(earlier), tuple(later), contested, cut, tuple(again), late, resumed, (), tuple(stated), back
+    )
 
 
 def _holds_after(memory: Memory, time: int) -> bool:

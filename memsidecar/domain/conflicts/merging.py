@@ -14,6 +14,7 @@ from memsidecar.domain.conflicts.chain import (
     said_of,
     start_of,
 )
+from memsidecar.domain.conflicts.hindsight import gives_way, placed
 from memsidecar.domain.conflicts.peers import Neighbourhood
 from memsidecar.domain.memory import Memory, State, text_of
 from memsidecar.domain.slots import same_value, slot_of
@@ -24,7 +25,8 @@ from memsidecar.domain.view import PartitionView
 def said_again(new: Memory, slot: Neighbourhood) -> Memory | None:
     """The memory that says what a new one says, of a time that joins on to its own: nothing that contradicts it lies
     between. None when there is none, or when merging would lose words of it."""
-    homes = [m for m in slot.alike() if _keeps_text(m, new) and _joins(m, new, slot)]
+    new = placed(new, slot)
+    homes = [m for m in slot.alike(start_of(new)) if _keeps_text(m, new) and _joins(m, new, slot)]
     if homes and slot.stance.slot.quantity is not None:
         # A number may come twice by chance: what is surely of the same thing, with another number, goes before.
         against = (p for p in slot.against(start_of(new), None) if p.memory.state is State.ACTIVE)
@@ -58,6 +60,13 @@ def lost_again(view: PartitionView, new: Memory) -> Memory | None:
         return None
     same = (view.memory(memory_id) for memory_id in view.holders(new.digest) if memory_id != new.id)
     return min((m for m in same if m is not None and never_true(m)), key=lambda m: (m.created_at, m.id), default=None)
+
+
+def back_again(known: Memory, new: Memory, slot: Neighbourhood) -> Memory:
+    """What is known, as if nothing had ended it, when that was only stated and gives way to the new one."""
+    if known.state is State.SUPERSEDED and start_of(new) <= start_of(known) and _ended_by_less(known, new, slot):
+        return replace(known, state=State.ACTIVE, valid_to=None, superseded_at=None)
+    return known
 
 
 def joined(known: Memory, new: Memory) -> Memory:
@@ -94,15 +103,23 @@ def _joins(known: Memory, new: Memory, slot: Neighbourhood) -> bool:
         return False
     start, first, last = start_of(new), start_of(known), end_of(known)
     if holds_at(known, start):
-        return True
+        # Who has moved there at a time was somewhere else before, if that was said and gives way now.
+        return known.state is not State.SUPERSEDED or start == first or not _ended_by_less(known, new, slot)
     if known.state is State.SUPERSEDED and start > first:
         return False
     touching = new.valid_to is None or new.valid_to >= first if start < first else last is not None and start <= last
     if not touching and known.digest != new.digest:
         return False
     if start < first:
-        return not any(_stands_between(other, start, first, said_of(new)) for other in _true_in(slot, start, first))
+        between = (other for other in _true_in(slot, start, first) if not gives_way(other, new))
+        return not any(_stands_between(other, start, first, said_of(new)) for other in between)
     return last is not None and not any(last <= start_of(other) <= start for other in _true_in(slot, last, start))
+
+
+def _ended_by_less(known: Memory, new: Memory, slot: Neighbourhood) -> bool:
+    """Whether what has ended a memory gives way to a new one that says the same."""
+    end = end_of(known)
+    return end is not None and any(start_of(m) == end and gives_way(m, new) for m in _true_in(slot, end, end))
 
 
 def _true_in(slot: Neighbourhood, since: int, until: int) -> list[Memory]:

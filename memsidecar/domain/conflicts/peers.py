@@ -100,9 +100,10 @@ class Neighbourhood:
         self._values = numbers_of(stance.slot, _all_keys(view, stance.values))
         self._words = words_of(stance.slot)
 
-    def alike(self) -> list[Memory]:
-        """Those that say the same for the same agent, and hold when the memory begins, or later, or are no history."""
-        later = Sought(self._values, self._words, since=start_of(self._memory))
+    def alike(self, since: int | None = None) -> list[Memory]:
+        """Those that say the same for the same agent, and hold at `since` (default: when the memory begins), or later,
+        or are no history."""
+        later = Sought(self._values, self._words, since=start_of(self._memory) if since is None else since)
         lasting = Sought(self._values, self._words, superseded=False)
         found = {m.id: m for sought in (later, lasting) for m in self._found(sought)}
         stance = self.stance

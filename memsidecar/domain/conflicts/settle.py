@@ -14,6 +14,7 @@ from memsidecar.domain.conflicts.chain import (
     never,
     never_true,
     order_of,
+    over_by,
     rebased,
     said_of,
     start_of,
@@ -95,7 +96,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neigh
     policy = challenge.rules.policy(stance.slot.family, challenge.policy)
     said = said_of(memory) if challenge.said_at is None else challenge.said_at
     met = meet(memory, slot, decision.now, said)
-    if not (met.earlier or met.later or met.again):
+    if not (met.earlier or met.later or met.again or met.stated):
         return Settled(memory)
     peers = met.contested
     verdict = Verdict.CHAIN
@@ -112,7 +113,7 @@ def settle(decision: Decision, memory: Memory, challenge: Challenge, slot: Neigh
             return _Chain(decision, memory, policy, stance.slot.family).lost(peers)
         case Verdict.CHAIN:
             chain = _Chain(decision, memory, policy, stance.slot.family)
-            if challenge.manner is Manner.CORRECTED and met.earlier:
+            if challenge.manner is Manner.CORRECTED and (met.earlier or met.stated):
                 return chain.corrected(met, slot)
             return chain.inserted(outranked(met, memory, policy, challenge.said_by))
 
@@ -136,17 +137,23 @@ class _Chain:
 
     def inserted(self, met: Met) -> Settled:
         alone, now = self.memory, self.decision.now
-        start, end = start_of(alone), met.end
-        new = dated(alone) if met.earlier or met.again else alone
+        start, end = met.start, met.end
+        # What was only stated has the moments before the start, one each; what was true before, the time until then.
+        until = start - len(met.stated)
+        first = not (met.earlier or met.again or met.back)
+        new = alone if first and not met.stated else dated(alone)
         others: tuple[str, ...] = ()
         explanation = ""
         if end is not None:
-            new = ended(new, end, now) if met.resumed is None else self._resumed(new, end, met.resumed)
+            if start < start_of(alone):
+                new = over_by(alone, end, now, None if first and not met.stated else start)
+            else:
+                new = ended(new, end, now) if met.resumed is None else self._resumed(new, end, met.resumed)
             successors = [p for p in met.later if start_of(p.memory) == end]
             for peer in successors:
                 self._change(Change.DATED, dated(peer.memory))
             for time, peer in met.again:
-                self._part(peer.memory, start, time)
+                self._part(peer.memory, until, time)
                 if time == end:
                     successors.append(peer)
             winner = successors[-1]
@@ -155,11 +162,16 @@ class _Chain:
             self._record(winner.memory, lost, [alone, *changed], winner, Resolution.CHANGED)
             others = (winner.memory.id,)
             explanation = _BETWEEN if met.resumed or not met.late else _LATE
-        losers = [*met.earlier, *met.weaker]
-        for peer in losers:
-            self._change(Change.SUPERSEDED, ended(peer.memory, start, now))
+        losers = [*met.earlier, *met.weaker, *met.stated]
+        for peer in (*met.earlier, *met.weaker):
+            self._change(Change.SUPERSEDED, ended(peer.memory, until, now))
+        for memory in met.back:
+            self._change(Change.DATED, ended(memory, until, now))
+        for at, peer in enumerate(met.stated, until):
+            since = None if first and at == until else at
+            self._change(Change.SUPERSEDED, over_by(peer.memory, at + 1, now, since))
         if losers:
-            before = [p.memory for p in losers] + ([] if others else [alone])
+            before = [*(p.memory for p in losers), *met.back] + ([] if others else [alone])
             self._record(alone, [p.memory for p in losers], before, losers[-1], Resolution.CHANGED)
             others += tuple(p.memory.id for p in losers)
             explanation = explanation or f"it takes the place of {_count(len(losers))}, true until then"
@@ -186,11 +198,12 @@ class _Chain:
 
     def corrected(self, met: Met, slot: Neighbourhood) -> Settled:
         alone, now = self.memory, self.decision.now
-        last = met.earlier[-1]
-        wrong = [p for p in met.earlier if p.stance.same_value(last.stance) and p.stance.sign == last.stance.sign]
-        start = min(start_of(p.memory) for p in wrong)
+        known = (*met.earlier, *met.stated)
+        last = known[-1]
+        wrong = [p for p in known if p.stance.same_value(last.stance) and p.stance.sign == last.stance.sign]
+        start = min(met.start, *(start_of(p.memory) for p in wrong))
         new = replace(alone, valid_from=start)
-        losers = [*met.earlier, *holding_between(slot, start, start_of(alone), met.earlier)]
+        losers = [*known, *holding_between(slot, start, start_of(alone), known)]
         for peer in losers:
             changed = never(peer.memory, now) if peer in wrong else ended(peer.memory, start, now)
             self._change(Change.SUPERSEDED, changed)

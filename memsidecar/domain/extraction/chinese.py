@@ -9,6 +9,7 @@ from memsidecar.domain.extraction.chinese_changes import ended, resumed
 from memsidecar.domain.extraction.chinese_dates import dated, happened
 from memsidecar.domain.extraction.chinese_facts import FACTS
 from memsidecar.domain.extraction.chinese_likes import LIKES, answer_style
+from memsidecar.domain.extraction.chinese_names import asks_to_be_called
 from memsidecar.domain.extraction.chinese_subject import (
     Subject,
     asks,
@@ -41,7 +42,7 @@ def read_chinese(reading: Reading, start: int, end: int, *, asked: bool) -> None
 
 
 def _read(reading: Reading, before: Subject | None) -> Subject | None:
-    if dated(reading):
+    if dated(reading) or asks_to_be_called(reading):
         return before
     subject = subject_of(reading.text, reading.start, reading.end, before)
     if subject is not None and subject.whose is not None:

@@ -9,11 +9,10 @@ import re
 
 from memsidecar.domain.claims import Manner, Span
 from memsidecar.domain.extraction import chinese_words as words
-from memsidecar.domain.extraction.chinese_subject import NAME, Subject
+from memsidecar.domain.extraction.chinese_subject import Subject
 from memsidecar.domain.extraction.chinese_values import Found, find_time
 from memsidecar.domain.extraction.reading import Reading
 from memsidecar.domain.extraction.values import han_trimmed
-from memsidecar.domain.names import SURNAMES
 
 # Of the moment, or of this meal: no habit ends by it.
 OF_NOW = re.compile(r"今[天晚早日]|今儿|中午|先|这[次顿会]|待会|一会|刚|马上|不下|来不及")
@@ -69,18 +68,6 @@ def resumed(reading: Reading, subject: Subject) -> bool:
     _habit(reading, found.group("verb") + reading.original[span.start : span.end], ended=False)
     return True
 
-
-def renamed(reading: Reading, subject: Subject, found: Found) -> None:
-    """改名叫王磊了."""
-    # 改叫外卖: only what begins as a name.
-    surely = "名" in found.group() or found.group("name").isascii() or found.group("name")[0] in SURNAMES
-    if surely and not subject.relation:
-        reading.add("name", Span(*found.span("name")), manner=Manner.CHANGED, entity_type="person")
-
-
-RENAMED = (
-    rf"(?:(?:改名字?|改了名字?|把名字改|名字改)(?:叫做?|为|成)|改叫)了?(?P<name>{NAME})(?=\s*(?:$|[，。！!,.；;]|了))"
-)
 
 _NUMBER = (
     r"(?:[，,。；;！\s]|新的?(?:手机号?|电话)?(?:号码?|邮箱)?|现在(?:的?号码?|用的?)?|改|换|成|了|是|为|[：:])*?"

@@ -10,13 +10,12 @@ from memsidecar.domain.extraction import chinese_words as words
 from memsidecar.domain.extraction.chinese_changes import (
     JOINED,
     LEFT,
-    RENAMED,
     RENEWED,
     joined,
     left,
-    renamed,
     renewed,
 )
+from memsidecar.domain.extraction.chinese_names import NAMES
 from memsidecar.domain.extraction.chinese_subject import NAME, Subject
 from memsidecar.domain.extraction.chinese_things import (
     eats,
@@ -174,7 +173,7 @@ _NOT = r"(?P<not>已经不再?|不再|不|没|没有)?"
 _PLACE = f"(?:{words.PLACES}|{words.COUNTRIES})"
 
 _TABLE: tuple[tuple[str, Rule], ...] = (
-    (RENAMED, renamed),
+    *NAMES,
     (RENEWED, renewed),
     (rf"(?:名?叫做?|的?名字(?:是|叫)|的?姓名是)(?P<name>{NAME}){_END}", _named),
     (rf"是(?P<name>[一-龥]{{2,3}}){_END}(?<!人)", _is_called),

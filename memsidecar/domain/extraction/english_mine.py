@@ -33,8 +33,13 @@ _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _PHONE = re.compile(r"\+?\d[\d\s().-]{5,20}\d")
 
 _CALL_ME = re.compile(
-    r"(?:(?:please|you\scan|just|but|everyone\scan"
-    r"|friends\scan)\s)*call\sme\s(?P<name>[A-ZÀ-Ý][\w'-]+(?:\s(?!from\b"
+    r"(?:(?:(?:please|you\scan|just|but|everyone\scan"
+    r"|friends\scan)\s)*call\sme\s"
+    r"|i\s(?:(?:usually|mostly|just|now)\s)?go\sby\s(?:the\sname\s(?:of\s)?)?"
+    r"|i\s(?:prefer|like|want|would\slike)\sto\sbe\scalled\s"
+    r"|(?:everyone|everybody|people|(?:my\s|all\smy\s)?(?:friends|colleagues|family))\s(?:(?:just|usually|all)\s)?"
+    r"calls?\sme\s)"
+    r"(?P<name>(?:(?:Dr|Prof|Mr|Mrs|Ms)\.?\s)?[A-ZÀ-Ý][\w'-]+(?:\s(?!from\b"
     r"|for\b)[A-ZÀ-Ý][\w'-]+)?)(?=\s*$|\s*[,.!]|\s(?:from\snow|for\sshort|instead)\b)",
     re.IGNORECASE,
 )
@@ -73,10 +78,11 @@ def reached(reading: Reading, at: int, end: int, manner: Manner) -> bool:
 
 
 def called(reading: Reading, at: int, end: int, manner: Manner) -> bool:
+    """What somebody wants to be called; the name stays what it is."""
     found = _CALL_ME.match(reading.text, at, end)
     if found is None or not found.group("name")[0].isupper():
         return False
-    reading.add("name", Span(*found.span("name")), manner=manner, entity_type="person")
+    reading.add("preferred_name", Span(*found.span("name")), manner=manner, entity_type="person")
     return True
 
 
@@ -170,7 +176,7 @@ def mine(reading: Reading, at: int, end: int, manner: Manner) -> bool:
 
 
 def _fits(attribute: str, written: str, clause: str) -> bool:
-    if attribute in ("name", "from", "nationality", "employer", "lives_in"):
+    if attribute in ("name", "preferred_name", "from", "nationality", "employer", "lives_in"):
         return BEGINS_NAME.match(written) is not None or (clause.islower() and len(written.split()) <= 2)
     if attribute == "job":
         return trade(written)

@@ -196,6 +196,8 @@ MINE = {
     "name": "name",
     "full name": "name",
     "first name": "name",
+    "nickname": "preferred_name",
+    "preferred name": "preferred_name",
     "birthday": "birthday",
     "date of birth": "birthday",
     "hometown": "from",

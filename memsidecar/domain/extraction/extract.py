@@ -27,7 +27,7 @@ LONGEST_SENTENCE = 1_000
 # A text without one of these has nothing that a rule reads; most replies are such.
 _WORTH = re.compile(
     r"\b(?:[Ii]m?|[Mm]y|[Ww]e|[Oo]ur|MY|WE|[Dd]eadline|due|moved|postponed|rescheduled|pushed|delayed"
-    r"|extended|[Cc]all me|[Ii]s on|scheduled|reach me|email me|your (?:answers|replies|responses|explanations))\b"
+    r"|extended|[Cc]alls? me|[Ii]s on|scheduled|reach me|email me|your (?:answers|replies|responses|explanations))\b"
     r"|[Ff]rom now on|[Gg]oing forward|[Aa]lways|[Nn]ever|[Ff]uture|[我咱俺]|^(?:该|这位)?用户|截止|改到|推迟|提前到"
     r"|改成|定在|以后|从现在起|今后|ddl|本人|时间是|定于"
 )

@@ -19,7 +19,9 @@ _JOIN = re.compile(
 
 # Of these one mostly has one, and says so when it is one more.
 _SEVERAL = frozenset(("employer", "job", "school"))
-_SHORT = frozenset(("employer", "job", "school", "lives_in", "from", "name", "spouse", "pet", "owns", "studies"))
+_SHORT = frozenset(
+    ("employer", "job", "school", "lives_in", "from", "name", "preferred_name", "spouse", "pet", "owns", "studies")
+)
 # Speech without punctuation: what follows is a sentence of its own, and no part of the value.
 _RUNS_ON = re.compile(
     r"\s(?:[iI]|[iI]m|[iI]'m|[iI]'ve|we)\s(?:\w+\s){0,2}?(?:live|work|am|have|moved|like|love|hate|got|was|now)\b"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.meeting import usual_states
-from memsidecar.domain.memory import State
+from memsidecar.domain.memory import Kind, State
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
 from memsidecar.services.resident.columns import Columns, Strings
@@ -41,6 +41,10 @@ def matching(resident: Resident, scope: Scope, wanted: Filter, now: int, known: 
     if wanted.valid_at is not None:
         _below(mask, columns["valid_from"], wanted.valid_at + 1)
         _at_least(mask, columns["valid_to"], wanted.valid_at + 1)
+        # What was said later is nothing that there was then (`conflicts.chain.covers`).
+        kind: Any = columns["kind"]
+        said: Any = columns["said"]
+        mask &= (kind != int(Kind.EPISODE)) | (said <= wanted.valid_at)
     # The columns are float32; so is the bound, or 0.7 would not be >= 0.7.
     _at_least(mask, columns["importance"], _single(wanted.min_importance))
     _at_least(mask, columns["confidence"], _single(wanted.min_confidence))

@@ -342,7 +342,10 @@ class AsOf(google.protobuf.message.Message):
     RECORD_TIME_FIELD_NUMBER: builtins.int
     @property
     def valid_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """What was true in the world at that time."""
+        """What was true in the world at that time. An episode is seen from the time on at
+        which it was said or happened; what it states is told by the facts that were
+        read from it. A recall judges what no longer holds by that time, too.
+        """
 
     @property
     def record_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
