@@ -331,8 +331,10 @@ class Search:
         """What an answer from this partition rests on."""
         if self._scored is None or self._signals is None:
             return NO_GROUNDS
-        derived: Any = self._resident.columns["derived"][self._rows]
-        return grounds(self._signals, self._scored.own, ~derived)
+        counted: Any = ~self._resident.columns["derived"][self._rows]
+        if self._signals.echo is not None:
+            counted = counted & (self._signals.echo == 0)
+        return grounds(self._signals, self._scored.own, counted)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
         """Names of the entities that led to a memory: those of the question, else those of the best hits."""
