@@ -50,7 +50,8 @@ _HISTORY = re.compile(
     |\bever\b|\bused\sto\b|\bprevious(?:ly)?\b|\bformer(?:ly)?\b|\binitial(?:ly)?\b|\boriginal(?:ly)?\b|\bpast\b
     |\bhistor\w+|\bprogress\w*\b|\bsummar\w+|\bdifferen\w+\sfrom\b|\bcompared?\b|\bsince\swhen\b|\bwhen\sdid\b
     |\bhow\s(?:much\s|far\s)?(?:did|have|has)\b.{0,80}\b(?:improv|chang|increas|decreas|grow|grew|dropp?|develop|evolv)\w*
-    |\bbefore\s(?:that|i|we|my)\b|\bin\stotal\sacross\b|\bfrom\s\S{1,40}\sto\s\S
+    |\bbefore\s(?:that|i|we|my)\b|\b(?:did|was|were|had)\s.{1,80}\sbefore\b
+    |\bin\stotal\sacross\b|\bfrom\s\S{1,40}\sto\s\S
     |之间|变化|最初|起初|原来|原先|以前|之前|曾经|先后|顺序|历史|过去|总结|回顾|多久|多少[天周]|几[天周]|从.{1,20}(?:到|变)""",
     re.VERBOSE,
 )

@@ -1,6 +1,7 @@
 """How candidates are ordered: one weighted sum, every term of it named, built in stages.
 
     own         keyword * BM25 / (idf mass of the question) + similarity * (cosine, less what chance gives)
+                - echo * (of that, when it only asks the same, or answers as an assistant did then)
     neighbours  + neighbour * (own of the turns before and after), between people
     session     + session * (the best of the session), between people
     bonuses     + speaker, date, entity, instruction, preference, - assistant
@@ -42,7 +43,8 @@ class Signals:
 
     `chunks` is the natural logarithm of a text's number of chunks, up to about 2. `before` and `after` index the
     candidates, -1 for none. `dialogue` says which rows belong to a talk between people, `assisted` which to one with an
-    assistant, and `session` which session a row belongs to.
+    assistant, and `session` which session a row belongs to. `echo` says how far a row repeats the question, or what an
+    assistant answered to it then.
     """
 
     keyword: Values
@@ -59,6 +61,7 @@ class Signals:
     date: Values | None = None
     dialogue: NDArray[np.bool_] | None = None
     assisted: NDArray[np.bool_] | None = None
+    echo: Values | None = None
     before: Places | None = None
     after: Places | None = None
     session: NDArray[np.int32] | None = None
@@ -130,6 +133,8 @@ def rank(
             total = total + raw * np.float32(weight)
 
     add("keyword", signals.keyword if signals.keyword.any() else None, profile.keyword)
+    if signals.echo is not None:
+        add("echo", total * signals.echo, -profile.echo)
     own = total
     if signals.dialogue is not None:
         if profile.neighbour:

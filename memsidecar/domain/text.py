@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 # Han, kana and hangul: scripts in which words are not separated by spaces (hangul is, but names are written both ways).
 HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -157,6 +158,28 @@ def cut_place(text: str, earliest: int, latest: int) -> int:
         if not inside_character(text, end):
             return end
     return latest
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences and lines of a text, each with the white space after it; together they are the text."""
+    start = 0
+    for found in _CHUNK_END.finditer(text):
+        if not inside_character(text, found.end()):
+            yield text[start : found.end()]
+            start = found.end()
+    if start < len(text):
+        yield text[start:]
+
+
+def begin_place(text: str, earliest: int, latest: int) -> int:
+    """Where a part that is cut out may begin in `earliest` to `latest`: at the first sentence, else at the first word,
+    else at the first character as a reader sees them."""
+    if earliest <= 0:
+        return 0
+    sentence = _CHUNK_END.search(text, earliest, latest)
+    if sentence is not None and not inside_character(text, sentence.end()):
+        return sentence.end()
+    return _next_start(text, earliest, latest)
 
 
 def _next_start(text: str, earliest: int, end: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import IntFlag
 
+from memsidecar.domain.exchange import prompt_of
 from memsidecar.domain.injection import looks_like_instruction
 from memsidecar.domain.memory import Body, Episode, Preference, text_of
 
@@ -72,14 +73,20 @@ def _stance(body: Body) -> Trait:
         case Episode(speaker=speaker, text=text):
             if speaker.casefold() in ASSISTANTS:
                 return Trait.ASSISTANT
-            begin = text[:_READ]
-            # The searches take ten times as long as looking for a word that each of them needs; most texts have none.
-            words = begin.lower() if begin.isascii() else None
-            if (words is None or any(map(words.__contains__, _INSTRUCTING))) and _INSTRUCTION.search(begin):
-                return Trait.INSTRUCTION
-            wishes = words is None or any(map(words.__contains__, _WISHING))
-            return Trait.PREFERENCE if wishes and _PREFERENCE.search(begin) else Trait(0)
+            prompt = None if speaker else prompt_of(text)
+            # Of an exchange the answer is the assistant's, the wish the user's.
+            return _wish(text) if prompt is None else Trait.ASSISTANT | _wish(prompt)
         case Preference():
             return Trait.PREFERENCE
         case _:
             return Trait(0)
+
+
+def _wish(text: str) -> Trait:
+    begin = text[:_READ]
+    # The searches take ten times as long as looking for a word that each of them needs; most texts have none.
+    words = begin.lower() if begin.isascii() else None
+    if (words is None or any(map(words.__contains__, _INSTRUCTING))) and _INSTRUCTION.search(begin):
+        return Trait.INSTRUCTION
+    wishes = words is None or any(map(words.__contains__, _WISHING))
+    return Trait.PREFERENCE if wishes and _PREFERENCE.search(begin) else Trait(0)

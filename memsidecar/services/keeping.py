@@ -13,6 +13,7 @@ from memsidecar.domain import limits
 from memsidecar.domain.claims import Span
 from memsidecar.domain.draft import Draft, Outcome, Request
 from memsidecar.domain.errors import SessionEnded, SidecarError
+from memsidecar.domain.exchange import transcript
 from memsidecar.domain.generation.values import Exchange, GenerationOutcome
 from memsidecar.domain.memory import Episode, Provenance
 from memsidecar.domain.memory import Outcome as HowItEnded
@@ -91,7 +92,7 @@ class KeepExchange:
         if len(said) == 1:
             text, speaker = said[0][1], said[0][0].name.lower()
         else:
-            text, speaker = "\n".join(f"{role.name.capitalize()}: {spoken}" for role, spoken in said), ""
+            text, speaker = transcript(said), ""
         ended = max(began, self._clock.now())
         own = _own_part(said)
         pieces = list(_pieces(text))

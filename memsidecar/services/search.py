@@ -47,10 +47,12 @@ FRESH = 0.05
 # Candidates read without a break: about a millisecond.
 READ_AT_ONCE = 40
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
-# A statement that the question is about is nearly as close to it as the whole turn that states it, and so is what says
-# otherwise: at least this share of the turn's cosine. Measured on BEAM: below it are turns that are asked about for
-# something else that they say.
+# A statement that the question is about is nearly as close to it as the whole turn that states it, and so is what
+# contradicts it: at least this share of the turn's cosine. Measured on BEAM: below it are turns that are asked about
+# for something else that they say.
 BEARING = 0.6
+# A turn is hardly more than what it states when it is at most so many times as long.
+HARDLY_MORE = 1.5
 
 
 def _is_counted(memory: Memory) -> bool:
@@ -212,7 +214,10 @@ class Search:
     def bears(self, own: Memory, standing: HitStanding, other_id: str) -> bool:
         """Whether the question is about what a hit states and another memory says otherwise, so that the other belongs
         beside it. A turn says many things; a question after one of them must not be answered with what has
-        become of the others."""
+        become of the others. One that says nothing else is there for what it states.
+
+        What holds instead of a statement need not be like the question: "I moved to Berlin" is hardly like "Where do I
+        live?"."""
         other = self._statements.memory(other_id) if other_id else None
         at = self._question.filter.valid_at
         if other is None or (at is not None and not true_at(other, at)):
@@ -225,11 +230,14 @@ class Search:
             return False
         if polar and standing.state is State.SUPERSEDED and _is_counted(other):
             return False
+        if len(own.text) <= HARDLY_MORE * len(standing.text):
+            return True
         rows = [self._resident.lookup.rows[each] for each in (own.id, standing.memory_id, other_id)]
         if self._vector is None or not all(map(self._resident.has_vectors, (own.id, standing.memory_id, other_id))):
             return self._shares_words(standing.text, other.text)
-        whole, *sides = self._resident.vectors.score(self._vector, np.array(rows, dtype=np.int32)).tolist()
-        return bool(min(sides) >= BEARING * whole) or self._names_slot(other)
+        whole, said, otherwise = self._resident.vectors.score(self._vector, np.array(rows, dtype=np.int32)).tolist()
+        closeness = said if standing.state is State.SUPERSEDED else min(said, otherwise)
+        return bool(closeness >= BEARING * whole) or self._names_slot(other)
 
     def _names_slot(self, memory: Memory) -> bool:
         """Whether the question has most of the words that tell the memory's slot from others."""
@@ -323,8 +331,10 @@ class Search:
         """What an answer from this partition rests on."""
         if self._scored is None or self._signals is None:
             return NO_GROUNDS
-        derived: Any = self._resident.columns["derived"][self._rows]
-        return grounds(self._signals, self._scored.own, ~derived)
+        counted: Any = ~self._resident.columns["derived"][self._rows]
+        if self._signals.echo is not None:
+            counted = counted & (self._signals.echo == 0)
+        return grounds(self._signals, self._scored.own, counted)
 
     def _path(self, memory: Memory) -> tuple[str, ...]:
         """Names of the entities that led to a memory: those of the question, else those of the best hits."""

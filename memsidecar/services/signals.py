@@ -13,6 +13,7 @@ from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Signals, Values
 from memsidecar.domain.recall import Tier
 from memsidecar.domain.traits import Trait
+from memsidecar.services.echoes import echoes
 from memsidecar.services.resident import Chat, Resident
 from memsidecar.services.resident.columns import NEVER, NO_ROW
 from memsidecar.services.sources import Found, RowNumbers, each_once
@@ -51,10 +52,11 @@ def gather(
     cues = analysis.cues
     advice = bool(analysis.embed_text) and not (cues.past or cues.narrow or analysis.people)
     present = int(np.bitwise_or.reduce(traits))
+    keyword, cosine = _keyword(rows, found.get(Tier.KEYWORD)), _cosine(resident, rows, found.get(Tier.VECTOR), vector)
     standing = traits if dialogue is None else np.where(dialogue, traits & _ASSISTANT, traits)
     return Signals(
-        keyword=_keyword(rows, found.get(Tier.KEYWORD)),
-        cosine=_cosine(resident, rows, found.get(Tier.VECTOR), vector),
+        keyword=keyword,
+        cosine=cosine,
         said=columns["said"][rows],
         importance=columns["importance"][rows],
         confidence=columns["confidence"][rows],
@@ -67,6 +69,7 @@ def gather(
         date=_dated(columns["said"][rows], analysis),
         dialogue=dialogue,
         assisted=assisted,
+        echo=echoes(resident, rows, analysis, keyword + cosine, assisted),
         before=_places(rows, columns["previous"][rows]) if dialogue is not None else None,
         after=_places(rows, columns["following"][rows]) if dialogue is not None else None,
         session=session if dialogue is not None else None,

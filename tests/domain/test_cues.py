@@ -51,6 +51,8 @@ def test_pages_are_read_at_once(unit: str) -> None:
         ("How long did it take me to finish the course?", True),
         ("List the order in which I brought these up.", True),
         ("Where did I live originally?", True),
+        ("Where did I live before Berlin?", True),
+        ("What do I have to pack before the trip?", False),
         ("我的体重从一月到现在变了多少", True),
         ("我以前住在哪里", True),
         ("Where do I live now?", False),

@@ -46,6 +46,7 @@ def _signals(draw: st.DrawFn) -> Signals:
         date=maybe(_bit),
         dialogue=dialogue,
         assisted=maybe(st.booleans(), np.bool_),
+        echo=maybe(_share),
         before=column(places, np.intp) if dialogue is not None else None,
         after=column(places, np.intp) if dialogue is not None else None,
         session=column(st.integers(0, 3), np.int32) if dialogue is not None else None,

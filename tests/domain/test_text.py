@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.text import chunks, display_name, entity_key, inside_character, nfkc, normalise
+from memsidecar.domain.text import (
+    begin_place,
+    chunks,
+    display_name,
+    entity_key,
+    inside_character,
+    nfkc,
+    normalise,
+    sentences,
+)
 
 WHOLE = [
     "a",
@@ -139,3 +148,22 @@ def test_a_name_of_no_letters_has_no_key(name: str) -> None:
 def test_form_of_a_long_text_is_that_of_the_whole(texts: list[str]) -> None:
     text = "".join(part + "e\u0301가\u11a8か\u3099Å" * 3_000 for part in texts)
     assert nfkc(text) == unicodedata.normalize("NFKC", text)
+
+
+@given(st.lists(st.sampled_from(["One. ", "二。", "three!\n", "4.5 ", "e\u0301", ".", "\n", "\u0301"]), max_size=20))
+def test_sentences_are_the_text(parts: list[str]) -> None:
+    text = "".join(parts)
+    found = list(sentences(text))
+    assert "".join(found) == text
+    assert all(found)
+
+
+def test_a_sentence_ends_at_a_full_stop_or_a_line_end() -> None:
+    assert list(sentences("It is 4.5 m. Yes!\nNo 二。三")) == ["It is 4.5 m. ", "Yes!\n", "No 二。", "三"]
+
+
+def test_a_part_begins_with_a_sentence_else_with_a_word_else_with_a_character() -> None:
+    assert begin_place("One two. Three four", 2, 15) == 9
+    assert begin_place("Onetwo threefour five", 2, 15) == 7
+    assert begin_place("ae\u0301\u0301iou", 2, 6) == 4
+    assert begin_place("One two. Three", 0, 9) == 0

@@ -37,6 +37,10 @@ def test_wishes_are_told_by_their_wording(text: str, trait: Trait) -> None:
     [
         (Episode("I prefer tea.", speaker="Assistant"), Trait.ASSISTANT),
         (Episode("Done.", speaker="助手"), Trait.ASSISTANT),
+        (Episode("User: Where is it?\nAssistant: I prefer tea."), Trait.ASSISTANT),
+        (Episode("User: I prefer tea.\nAssistant: Noted."), Trait.ASSISTANT | Trait.PREFERENCE),
+        (Episode("User: I prefer tea.\nAssistant: Noted.", speaker="Ann"), Trait.PREFERENCE),
+        (Episode("User: I prefer tea."), Trait.PREFERENCE),
         (Episode("x" * 5_000 + " I prefer tea."), NONE),
         (Preference("tea"), Trait.PREFERENCE),
         (Fact("I prefer tea."), NONE),

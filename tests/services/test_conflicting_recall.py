@@ -71,10 +71,37 @@ async def test_a_question_after_something_else_that_a_turn_says_moves_nothing(st
     assert answer.hits[0].standings[0].superseded_by == oslo.fact.id
 
 
+async def test_what_holds_instead_of_a_short_turn_is_there_whatever_its_words(stack: Stack) -> None:
+    rome = await say(stack, "I live in Rome.", "I live in Rome")
+    await stack.remember(ANN, *(said(f"On day {n} it rained a little.", "t") for n in range(40)))
+    stack.clock.time += 1_000_000
+    oslo = await say(stack, "Two weeks ago we went north for good.", "Home is Oslo")
+    await supersede(stack, rome.fact, oslo.fact)
+    for question in (QUESTION, "Do I live in Rome?", "Rome"):
+        first, second = (await stack.recall(ANN, question, max_hits=2)).hits
+        assert [first.memory.id, second.memory.id] == [oslo.turn.id, rome.turn.id]
+        assert (first.score, first.confidence) >= (second.score, second.confidence)
+        (only,) = (await stack.recall(ANN, question, max_hits=1)).hits
+        assert only.memory.id == oslo.turn.id
+
+
+async def test_of_a_long_turn_what_it_is_asked_about_decides_and_not_the_words_of_what_holds_instead(
+    stack: Stack,
+) -> None:
+    rome = await say(stack, ROME, "I live in Rome now")
+    await stack.remember(ANN, *(said(f"I live through day {n} now and then.", "t") for n in range(12)))
+    stack.clock.time += 1_000_000
+    oslo = await say(stack, "Two weeks ago we went north for good.", "Home is Oslo")
+    await supersede(stack, rome.fact, oslo.fact)
+    assert texts(await stack.recall(ANN, QUESTION))[:2] == [oslo.turn.text, ROME]
+    assert oslo.turn.text not in texts(await stack.recall(ANN, "Who has a flat near the river?"))[:2]
+
+
 @pytest.mark.parametrize(
     ("question", "moved_up"),
     [
         ("Where do I live now?", True),
+        ("Where did I live before Oslo?", False),
         ("Where did I live initially, and where do I live now?", False),
         ("In what order did I live in these places?", False),
     ],

@@ -10,6 +10,7 @@ from memsidecar.domain.context.compose import Composition
 from memsidecar.domain.context.extract import Extract
 from memsidecar.domain.context.filling import Filled, Filling, Renderer
 from memsidecar.domain.context.items import Item, Sorting, of_hit, of_memory, of_scratch
+from memsidecar.domain.context.passage import Asked
 from memsidecar.domain.context.render_markdown import Markdown
 from memsidecar.domain.context.render_messages import Messages
 from memsidecar.domain.context.render_xml import Xml
@@ -40,7 +41,8 @@ class _Assembly:
     def __init__(self, wanted: Wanted, material: Material, count: Count) -> None:
         self._wanted, self._material, self._count = wanted, material, count
         self._renderer = _RENDERERS[wanted.format]
-        self._filling = Filling(self._renderer, count, wanted.cite, wanted.max_tokens)
+        asked = Asked.of(wanted.question.text)
+        self._filling = Filling(self._renderer, count, wanted.cite, wanted.max_tokens, asked)
         in_order = sorted(material.messages, key=_seq) if Part.WINDOW in wanted.shares else []
         lead = next((at for at, m in enumerate(in_order) if m.role is not Role.SYSTEM), len(in_order))
         # The prompt that the session was started with comes first, as the request's does, and only once.

@@ -8,12 +8,15 @@ from typing import Protocol
 
 from memsidecar.domain.context.cutting import excerpt
 from memsidecar.domain.context.items import Item, is_experience
+from memsidecar.domain.context.passage import Asked
 from memsidecar.domain.context.values import Count, Part
 from memsidecar.domain.session import Message, Window
 from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, MESSAGE_OVERHEAD, cut_window
 
 # A shorter beginning of a text says nothing.
 SMALLEST_CUT = 16
+# What was found for the question is cut around what answers it. The profile must not depend on the question.
+_FOR_THE_QUESTION = frozenset((Part.FACTS, Part.EPISODES))
 # Characters that no item's token is longer than, on average: what is surely too long is not counted.
 _CHARS_PER_TOKEN = 12
 # Tokens of a reference differ with its digits: so many digits are counted, which a context never exceeds.
@@ -34,7 +37,7 @@ class Renderer(Protocol):
     def closing(self, part: Part) -> str: ...
 
     def item(self, item: Item, reference: str, text: str) -> str:
-        """`text` is the item's, or its beginning."""
+        """`text` is the item's, or a part of it."""
         ...
 
 
@@ -63,6 +66,7 @@ class Filling:
     cited: bool
     ceiling: int
     """What costs more is not counted exactly."""
+    asked: Asked
     _costs: dict[Item, int] = field(default_factory=dict)
     _messages: dict[int, Message] = field(default_factory=dict)
 
@@ -162,7 +166,10 @@ class Filling:
         for _ in range(3):
             if left < SMALLEST_CUT:
                 return None
-            text = excerpt(item.text, left, self.count)
+            if item.part in _FOR_THE_QUESTION:
+                text = self.asked.passage(item.text, left, self.count)
+            else:
+                text = excerpt(item.text, left, self.count)
             cost = self._cost(item, text)
             if cost <= limit:
                 return (text, cost) if text else None

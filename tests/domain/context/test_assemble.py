@@ -293,6 +293,26 @@ def test_a_long_message_is_quoted_where_it_says_something() -> None:
 
 
 @FORMATS
+@pytest.mark.parametrize("body", [str, Episode])
+def test_of_a_long_memory_what_answers_is_shown(form: Format, body: type) -> None:
+    filler = "Nothing much happened on that day. " * 100
+    long = body(f"{filler}The orders go to Oslo. {filler}")
+    material = Material((), (hit("long", long), hit("short", "Ann likes tea.")))
+    text = whole(assemble(wanted(form, 400), material, count))
+    assert "The orders go to Oslo." in text
+    assert "Ann likes tea." in text
+
+
+def test_a_long_memory_of_the_profile_is_the_same_for_every_question() -> None:
+    profile = (memory("p", "Nothing is said here. " * 100 + "The orders go to Oslo."),)
+    texts = {
+        whole(assemble(replace(wanted(tokens=300), question=asked(question)), Material(profile), count))
+        for question in ("Where do the orders go?", "Who is Ben?")
+    }
+    assert len(texts) == 1
+
+
+@FORMATS
 def test_the_prompt_of_the_session_comes_first_and_once(form: Format) -> None:
     prompt = said(1, "You are the session's.", Role.SYSTEM)
     context = assemble(wanted(form), replace(ALL, messages=(prompt, *MESSAGES[1:])), count)
