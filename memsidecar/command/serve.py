@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import signal
 
 from memsidecar.command import exit_codes
 from memsidecar.command.allocator import share_one_heap
@@ -17,8 +19,16 @@ _log = logging.getLogger(__name__)
 def serve(loaded: Loaded) -> int:
     """Runs until SIGTERM or SIGINT. Raises what `Bootstrap.run` does."""
     configure(loaded.config.log)
+    # Until Bootstrap.run has a handler of its own: the first process of a container ignores a signal without one.
+    signal.signal(signal.SIGTERM, _stop_before_the_start)
     for warning in loaded.warnings:
         _log.warning("%s", warning)
     share_one_heap()
     asyncio.run(bootstrap().run(loaded.config))
     return exit_codes.OK
+
+
+def _stop_before_the_start(*_: object) -> None:
+    """Libraries are still being imported: nothing is open, and whatever an import does with an exception is its own."""
+    _log.info("stopped")
+    os._exit(exit_codes.OK)

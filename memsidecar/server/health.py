@@ -65,8 +65,9 @@ class HealthServicer:
     async def poll(self) -> None:
         """Ask once, and wait for the answer only so long."""
         try:
-            asked = asyncio.gather(self._health.ready(), self._health.sessions_ready())
-            missing, sessions = await asyncio.wait_for(asked, _PATIENCE_SECONDS)
+            # Not wait_for(): Python 3.11's leaves the gathering's own cancellation for asyncio to complain of.
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                missing, sessions = await asyncio.gather(self._health.ready(), self._health.sessions_ready())
         except TimeoutError:
             missing, sessions = ("no answer in time",), False
         except SidecarError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -268,6 +269,16 @@ async def test_store_that_hangs_makes_unready_and_not_dead(server: Server, world
     world.hang = True
     await asyncio.wait_for(until(server.health_port, "readiness", NOT_SERVING), 8)
     assert await state_of(server.health_port, "liveness") == SERVING
+
+
+async def test_drain_while_stores_are_asked_leaves_nothing_for_asyncio_to_complain_of(
+    settings: ServerSettings, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.hang = True
+    async with running(settings, world) as (server, _):
+        await asyncio.wait_for(until(server.health_port, "liveness", SERVING), 5)
+    gc.collect()
+    assert [r.getMessage() for r in caplog.records if r.name == "asyncio"] == []
 
 
 async def test_health_answers_on_the_data_socket_and_knows_its_services(channel: grpc.aio.Channel) -> None:
