@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack
 
 from memsidecar import __version__
 from memsidecar.adapters.data_directory import DataDirectory
+from memsidecar.bootstrap.checking import check_settings
 from memsidecar.bootstrap.metrics import open_metrics
 from memsidecar.bootstrap.services import make_services
 from memsidecar.bootstrap.shown import Shown, of_traces
@@ -60,6 +61,7 @@ async def run(config: Config) -> None:
 
 async def _started(config: Config, stack: AsyncExitStack, stop: asyncio.Event) -> Server | None:
     """The server, listening; None when `stop` is set on the way: whoever gives up on a start need not wait for it."""
+    check_settings(config)
     stack.enter_context(DataDirectory.open(config.data_dir))
     # First, and so closed last: what the stores do at the end is seen, too.
     tracer = open_tracer(config, stack)
@@ -97,6 +99,7 @@ async def verify(config: Config, repair: bool) -> Sequence[Finding]:
 
     Raises DataDirectoryBusy while a sidecar runs on the same data directory.
     """
+    check_settings(config)
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
         stores = await open_stores(config, stack, Shown())
