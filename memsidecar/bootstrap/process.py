@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 
 from memsidecar import __version__
 from memsidecar.adapters.data_directory import DataDirectory
+from memsidecar.bootstrap.checking import check_settings
 from memsidecar.bootstrap.metrics import open_metrics
 from memsidecar.bootstrap.services import make_services
 from memsidecar.bootstrap.shown import Shown, of_traces
@@ -43,28 +44,42 @@ async def run(config: Config) -> None:
         loop.add_signal_handler(number, stop.set)
     sys.setswitchinterval(SWITCH_INTERVAL)
     async with AsyncExitStack() as stack:
-        stack.enter_context(DataDirectory.open(config.data_dir))
-        # First, and so closed last: what the stores do at the end is seen, too.
-        tracer = open_tracer(config, stack)
-        shown = Shown()
-        shown.add(of_traces(tracer))
-        stores = await open_stores(config, stack, shown, tracer)
-        sessions, tokenizer = await open_sessions(config, stack, shown, tracer)
-        services = await make_services(config, stores, sessions, tokenizer, stack, shown, tracer)
-        server = Server(_server_settings(config), services, tracer)
-        shown.add(server.metrics())
-        # Closed after the drain: the last scrape sees it.
-        open_metrics(config, shown, stores.space.model, stack)
-        await server.start()
-        _calm_collector()
-        try:
-            _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
-            await stop.wait()
-            _log.info("draining")
-        finally:
-            # Also when this task is cancelled: calls must not meet stores that are closed.
-            await server.drain(config.drain_grace)
+        server = await _started(config, stack, stop)
+        if server is not None:
+            try:
+                _log.info("ready", extra={"socket": str(config.socket_path), "version": __version__})
+                await stop.wait()
+                _log.info("draining")
+            finally:
+                # Also when this task is cancelled: calls must not meet stores that are closed.
+                await server.drain(config.drain_grace)
     _log.info("stopped")
+
+
+async def _started(config: Config, stack: AsyncExitStack, stop: asyncio.Event) -> Server | None:
+    """The server, listening; None when `stop` is set on the way: whoever gives up on a start need not wait for it."""
+    check_settings(config)
+    stack.enter_context(DataDirectory.open(config.data_dir))
+    # First, and so closed last: what the stores do at the end is seen, too.
+    tracer = open_tracer(config, stack)
+    shown = Shown()
+    shown.add(of_traces(tracer))
+    stores = await open_stores(config, stack, shown, tracer)
+    if stop.is_set():
+        return None
+    sessions, tokenizer = await open_sessions(config, stack, shown, tracer)
+    if stop.is_set():
+        return None
+    services = await make_services(config, stores, sessions, tokenizer, stack, shown, tracer)
+    server = Server(_server_settings(config), services, tracer)
+    shown.add(server.metrics())
+    # Closed after the drain: the last scrape sees it.
+    open_metrics(config, shown, stores.space.model, stack)
+    if stop.is_set():
+        return None
+    await server.start()
+    _calm_collector()
+    return server
 
 
 def _calm_collector() -> None:

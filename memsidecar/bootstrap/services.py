@@ -181,7 +181,9 @@ async def make_services(
             ),
             lambda: stores.space.dimensions if embeds else 0,
         ),
-        health=Health(stores.ledger, stores.graph, store),
+        health=Health(
+            stores.ledger, stores.graph, store, f"redis.url {config.redis.address}" if config.redis.url else ""
+        ),
         watch=watch,
     )
 

@@ -26,7 +26,7 @@ from memsidecar.adapters.valkey_server import ValkeyServer
 from memsidecar.bootstrap.shown import Shown, of_embedding_cache, of_ledger, of_sessions
 from memsidecar.bootstrap.tracing import traced_embedder, traced_graph, traced_sessions
 from memsidecar.config import Config
-from memsidecar.domain.errors import InvalidField, ModelUnavailable, StoreUnavailable
+from memsidecar.domain.errors import ModelUnavailable, StoreUnavailable
 from memsidecar.ports.graph import GraphStore
 from memsidecar.ports.models import Embedder, Tokenizer
 from memsidecar.ports.sessions import SessionStore
@@ -148,9 +148,6 @@ async def _open_embedder(
         local = local_embedder(settings.provider)
         stack.push_async_callback(local.close)
         await local.load()
-        if settings.dimensions not in (0, local.dimensions):
-            made = f"but {settings.provider} makes vectors of {local.dimensions}; leave it out"
-            raise InvalidField("embedding.dimensions", f"is {settings.dimensions}, {made}")
         return local, local.model, local.dimensions
     if settings.provider == "openai":
         # Its library is a third of everything that a start loads.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from memsidecar.adapters.data_directory import DataDirectory
+from memsidecar.bootstrap.checking import check_settings
 from memsidecar.bootstrap.shown import Shown
 from memsidecar.bootstrap.stores import open_stores
 from memsidecar.config import Config
@@ -18,6 +19,7 @@ async def verify(config: Config, repair: bool) -> Sequence[Finding]:
 
     Raises DataDirectoryBusy while a sidecar runs on the same data directory.
     """
+    check_settings(config)
     async with AsyncExitStack() as stack:
         stack.enter_context(DataDirectory.open(config.data_dir))
         stores = await open_stores(config, stack, Shown())

@@ -46,9 +46,10 @@ variables over the file. `memsidecar serve --help` lists them all.
 
 exit codes:
   0    done, nothing wrong
-  1    a problem was found, or the command failed
-  2    wrong flag or wrong configuration
+  1    a problem was found, or the command failed: a port that is in use, for example
+  2    wrong flag or wrong configuration, said before anything is opened; `doctor` reports it among the rest, with 1
   75   try again later: the data directory is in use, or a store does not answer
+  130  interrupted from the keyboard before it served
 """
 
 

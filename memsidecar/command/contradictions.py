@@ -6,14 +6,16 @@ import os
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import urlsplit
 
+from memsidecar.adapters.quicktok_tokenizer.names import ENCODINGS, encoding_of
+from memsidecar.command.addresses import is_http, of_urls
 from memsidecar.config import Config
 from memsidecar.config.tracing import Tracing
 from memsidecar.domain.conflicts.rule_choice import read_rules
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.key_values import read_key_values
 from memsidecar.domain.profile_choice import read_choice
+from memsidecar.server.loopback import is_loopback
 
 # A Unix socket's address holds 108 bytes, the closing NUL among them.
 MAX_SOCKET_PATH_BYTES: Final = 107
@@ -46,6 +48,15 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
         yield "reranker.model", f"reranker.provider is {config.reranker.provider}, which needs a model"
     if config.extraction.mode == "llm" and not config.extraction.model:
         yield "extraction.model", "extraction.mode is llm, which needs a model"
+    yield from of_urls(config)
+    if config.listen.tcp_port and not config.token and not is_loopback(config.listen.tcp_host):
+        yield (
+            "listen.tcp_host",
+            f"a port on {config.listen.tcp_host} needs a token, or anybody could read every memory; set token_file, or "
+            "leave the address at 127.0.0.1",
+        )
+    if encoding_of(config.tokenizer) is None:
+        yield "tokenizer", f"{config.tokenizer!r} is no encoding; there are {', '.join(ENCODINGS)}"
     if not config.namespace:
         yield "namespace", "must not be empty"
     yield from _of_tracing(config.tracing)
@@ -62,12 +73,7 @@ def contradictions(config: Config) -> Iterator[tuple[str, str]]:
 def _of_tracing(tracing: Tracing) -> Iterator[tuple[str, str]]:
     if not tracing.endpoint:
         return
-    try:
-        parts = urlsplit(tracing.endpoint)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_http(tracing.endpoint):
         yield "tracing.endpoint", "is not an http(s) address; write it as http://host:4318"
     if not tracing.service_name:
         yield "tracing.service_name", "must not be empty"

@@ -11,8 +11,10 @@ from memsidecar import __version__
 from memsidecar.command import exit_codes
 from memsidecar.command.arguments import flags_given, parser, wrong_word
 from memsidecar.command.settings import ConfigError, Loaded, load
+from memsidecar.config import settings
 from memsidecar.domain.errors import (
     DataDirectoryBusy,
+    InvalidField,
     ModelUnavailable,
     SidecarError,
     StoreFull,
@@ -75,6 +77,17 @@ def _run(arguments: argparse.Namespace) -> int:
 
         fix = "`memsidecar serve --help` lists all settings"
         return report([("configuration", fail(problem, fix)) for problem in error.problems], arguments.json)
+    try:
+        return _run_configured(arguments, loaded)
+    except InvalidField as error:
+        # Of a setting: only the library behind it knew. Others are of what a command was given besides.
+        if any(key not in settings() for key, _ in error.violations):
+            raise
+        loaded.refuse(error.violations)
+        raise
+
+
+def _run_configured(arguments: argparse.Namespace, loaded: Loaded) -> int:
     match arguments.command:
         case "serve":
             from memsidecar.command.serve import serve

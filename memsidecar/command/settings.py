@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,11 @@ class Loaded:
     config: Config
     sources: Mapping[str, str]
     warnings: tuple[str, ...]
+
+    def refuse(self, problems: Iterable[tuple[str, str]]) -> None:
+        """Raises ConfigError when there is any (key, problem), each with where its value came from."""
+        if told := [f"{key}: {problem} ({self.sources.get(key, DEFAULT)})" for key, problem in problems]:
+            raise ConfigError(told)
 
 
 @dataclass(slots=True)
@@ -90,13 +95,10 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: str = "
     if reading.problems:
         raise ConfigError(reading.problems)
     config = build(reading.values)
-    reading.problems += [
-        f"{key}: {problem} ({reading.sources.get(key, DEFAULT)})" for key, problem in contradictions(config)
-    ]
-    if reading.problems:
-        raise ConfigError(reading.problems)
     sources = {key: reading.sources.get(key, DEFAULT) for key in settings()}
-    return Loaded(config, sources, tuple(reading.warnings))
+    loaded = Loaded(config, sources, tuple(reading.warnings))
+    loaded.refuse(contradictions(config))
+    return loaded
 
 
 def _read_environment(reading: _Reading, environment: Mapping[str, str]) -> None:

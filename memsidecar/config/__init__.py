@@ -186,6 +186,12 @@ class Redis:
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit(parts._replace(netloc=f"{user}:{password}@{host}"))
 
+    @property
+    def address(self) -> str:
+        """Where the server is, for people: without user and password; "" for the private server."""
+        parts = urlsplit(self.url)
+        return parts.path if parts.scheme == "unix" else parts.netloc.rpartition("@")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Log:

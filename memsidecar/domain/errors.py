@@ -152,10 +152,13 @@ class Draining(SidecarError):
 
 
 class StoreUnavailable(SidecarError):
-    """`store` is one of ledger, graph, sessions, vectors, accesses."""
+    """`store` is one of ledger, graph, sessions, vectors, accesses. `reason` says more, and is for the log only."""
 
-    def __init__(self, store: str, problem: str = "does not answer", retry_after: float = 1.0) -> None:
+    def __init__(
+        self, store: str, problem: str = "does not answer", retry_after: float = 1.0, *, reason: str = ""
+    ) -> None:
         super().__init__(f"the {store} store {problem}", {"store": store}, retry_after)
+        self.reason = reason
 
 
 class StoreUnusable(StoreUnavailable):

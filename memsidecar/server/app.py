@@ -19,7 +19,8 @@ from memsidecar.ports.tracing import Tracer
 from memsidecar.server.admission import Admission, Kind
 from memsidecar.server.calls import Calls
 from memsidecar.server.health import HealthServicer
-from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp, is_loopback
+from memsidecar.server.listen import CannotListen, bind_socket, bind_tcp
+from memsidecar.server.loopback import is_loopback
 from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.methods import handlers
 from memsidecar.server.rpc_counts import RpcCounts
@@ -174,7 +175,9 @@ class Server:
     async def start(self) -> None:
         settings = self._settings
         if settings.tcp_port is not None and not settings.token and not is_loopback(settings.tcp_host):
-            raise CannotListen(f"a TCP port on {settings.tcp_host} needs a token, or anybody could read every memory")
+            raise CannotListen(
+                f"listen.tcp_host: a port on {settings.tcp_host} needs a token, or anybody could read every memory"
+            )
         # The guard that says why is Admission; this one only bounds what waits for its refusal.
         calls = 2 * (settings.max_concurrent_rpcs + settings.max_watches) + settings.max_generations + 64
         self._data = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=calls)

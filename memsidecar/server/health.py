@@ -65,20 +65,22 @@ class HealthServicer:
     async def poll(self) -> None:
         """Ask once, and wait for the answer only so long."""
         try:
-            asked = asyncio.gather(self._health.ready(), self._health.sessions_ready())
-            missing, sessions = await asyncio.wait_for(asked, _PATIENCE_SECONDS)
+            # Not wait_for(): Python 3.11's leaves the gathering's own cancellation for asyncio to complain of.
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                missing, problem = await asyncio.gather(self._health.ready(), self._health.sessions_problem())
         except TimeoutError:
-            missing, sessions = ("no answer in time",), False
+            missing, problem = ("no answer in time",), "no answer in time"
         except SidecarError as error:
-            missing, sessions = (str(error),), False
+            missing, problem = (str(error),), str(error)
         ready = not missing and not self._draining
         if ready != (self._status[READINESS] == _SERVING):
             _log.info("ready" if ready else "not ready: %s", *(() if ready else (", ".join(missing) or "draining",)))
-        if sessions != self._sessions_answer:
-            self._sessions_answer = sessions
-            _log.warning("sessions %s", "answer again" if sessions else "do not answer; long-term memory goes on")
+        if bool(problem) == self._sessions_answer:
+            self._sessions_answer = not problem
+            told = f"do not answer ({problem}); long-term memory goes on" if problem else "answer again"
+            _log.warning("sessions %s", told)
         self._set(self._follow_readiness, ready)
-        self._set((self._sessions,), ready and sessions)
+        self._set((self._sessions,), ready and not problem)
         if ready:
             self._set((STARTUP,), True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import grp
-import ipaddress
 import os
 import socket
 import stat
@@ -29,12 +28,12 @@ def bind_socket(server: grpc.aio.Server, path: str, mode: int, group: str) -> No
     A socket that a killed process left is replaced; one that somebody answers on is left to them, and refused.
     """
     if len(os.fsencode(path)) > _MAX_SOCKET_PATH:
-        raise CannotListen(f"the socket path {path} is longer than {_MAX_SOCKET_PATH} bytes; choose a shorter one")
+        raise CannotListen(f"listen.socket: {path} is longer than {_MAX_SOCKET_PATH} bytes; choose a shorter one")
     if not Path(path).parent.is_dir():
-        raise CannotListen(f"the directory of the socket {path} does not exist")
+        raise CannotListen(f"listen.socket: the directory of {path} does not exist")
     if _is_answered(path):
         raise CannotListen(
-            f"the socket {path} is in use by another process; stop it, or set listen.socket to another path"
+            f"listen.socket: {path} is in use by another process; stop it, or set listen.socket to another path"
         )
     _remove_stale(path)
     # The umask closes the moment between bind and chmod, in which the socket would have the usual permissions.
@@ -42,7 +41,7 @@ def bind_socket(server: grpc.aio.Server, path: str, mode: int, group: str) -> No
     try:
         server.add_insecure_port(f"unix:{path}")
     except RuntimeError as error:
-        raise CannotListen(f"cannot bind the socket {path}; is its directory writable?") from error
+        raise CannotListen(f"listen.socket: cannot bind {path}; is its directory writable?") from error
     finally:
         os.umask(before)
     try:
@@ -50,7 +49,9 @@ def bind_socket(server: grpc.aio.Server, path: str, mode: int, group: str) -> No
             os.chown(path, -1, _group_id(group))
         Path(path).chmod(mode)
     except OSError as error:
-        raise CannotListen(f"cannot give the socket {path} to the group {group or 'of the process'}") from error
+        raise CannotListen(
+            f"listen.socket_group: cannot give {path} to the group {group or 'of the process'}"
+        ) from error
 
 
 def bind_tcp(server: grpc.aio.Server, host: str, port: int, setting: str) -> int:
@@ -60,9 +61,9 @@ def bind_tcp(server: grpc.aio.Server, host: str, port: int, setting: str) -> int
     try:
         bound: int = server.add_insecure_port(address)
     except RuntimeError as error:
-        raise CannotListen(f"cannot listen on {address} ({setting})") from error
+        raise CannotListen(f"{setting}: cannot listen on {address}") from error
     if bound == 0:
-        raise CannotListen(f"cannot listen on {address} ({setting})")
+        raise CannotListen(f"{setting}: cannot listen on {address}")
     return bound
 
 
@@ -90,15 +91,6 @@ def bound_socket(host: str, port: int, setting: str) -> socket.socket:
     return bound
 
 
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _is_answered(path: str) -> bool:
     """Whether a process accepts connections there. gRPC would take the socket over without a word."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
@@ -116,14 +108,14 @@ def _remove_stale(path: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(kind):
-        raise CannotListen(f"{path} exists and is not a socket; remove it, or choose another path")
+        raise CannotListen(f"listen.socket: {path} exists and is not a socket; remove it, or choose another path")
     Path(path).unlink(missing_ok=True)
 
 
 def _group_id(group: str) -> int:
-    if group.isdigit():
+    if group.isdecimal():
         return int(group)
     try:
         return grp.getgrnam(group).gr_gid
     except KeyError as error:
-        raise CannotListen(f"there is no group {group}") from error
+        raise CannotListen(f"listen.socket_group: there is no group {group}") from error

@@ -138,6 +138,87 @@ def test_contradictions_name_their_source() -> None:
     assert problem.endswith("(flag --listen.socket)")
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            {"tokenizer": "foo"},
+            "tokenizer: 'foo' is no encoding; there are o200k, cl100k, llama3, qwen3, estimate (flag --tokenizer)",
+        ),
+        (
+            {"listen.tcp_host": "10.9.9.9", "listen.tcp_port": "1234"},
+            "listen.tcp_host: a port on 10.9.9.9 needs a token",
+        ),
+        ({"listen.tcp_host": "10.9.9.9", "listen.tcp_port": "1234"}, "set token_file"),
+        (
+            {"embedding.provider": "openai", "embedding.model": "m", "embedding.base_url": "foo"},
+            "embedding.base_url: is",
+        ),
+        (
+            {"reranker.provider": "rerank", "reranker.model": "m", "reranker.base_url": "http://"},
+            "reranker.base_url: is",
+        ),
+        (
+            {"extraction.mode": "llm", "extraction.model": "m", "extraction.base_url": "ftp://h"},
+            "extraction.base_url: is",
+        ),
+        ({"redis.cluster": "true"}, "redis.cluster: redis.url is empty"),
+    ],
+)
+def test_what_no_start_could_do_is_said_with_its_setting(flags: Mapping[str, str], message: str) -> None:
+    (problem,) = problems(flags)
+    assert message in problem
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("foo", "must start with one of redis://"),
+        ("redis:host", "must start with one of redis://"),
+        ("http://u:hush@h", "must start with one of redis://"),
+        ("redis://u:hush@h:port", "is not a Redis address"),
+        ("redis://u:hush@[::1", "is not a Redis address"),
+        ("redis://u:hu#sh@h:6379", "is not a Redis address"),
+        ("redis://u:hush@h:6379/99x", "has a database that is not a number"),
+        ("redis://u:hush@h:6379?db=x", "has a database that is not a number"),
+        ("redis+cluster://u:hush@h:6379/3", "a cluster has number 0 only"),
+        ("unix+cluster://u:hush@/run/s", "must start with one of redis://"),
+        ("unix://", "names no socket"),
+    ],
+)
+def test_a_wrong_redis_url_is_known_without_asking_it_and_is_not_repeated(url: str, message: str) -> None:
+    (problem,) = problems({"redis.url": url})
+    assert problem.startswith("redis.url: ")
+    assert message in problem
+    assert problem.endswith("(flag --redis.url)")
+    assert "hu" not in problem
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://h",
+        "redis://u:p%40w@[::1]:6379/0",
+        "rediss://h:6380/3?ssl_check_hostname=false",
+        "unix://u:p@/run/s?db=1",
+        "redis+cluster://h:6379/0",
+        "rediss+cluster://h",
+    ],
+)
+def test_a_redis_url_of_every_kind_is_taken(url: str) -> None:
+    assert load({"redis.url": url}, {}).config.redis.url == url
+
+
+def test_the_address_of_redis_is_for_people_and_has_no_password() -> None:
+    for url, address in (
+        ("redis://u:hush@h:6379/3", "h:6379"),
+        ("unix://u:hush@/run/s?db=1", "/run/s"),
+        ("unix:///run/s", "/run/s"),
+        ("", ""),
+    ):
+        assert load({"redis.url": url}, {}).config.redis.address == address
+
+
 class TestEnvironment:
     def test_a_misspelt_variable_is_a_warning_with_the_nearest_one(self) -> None:
         loaded = load({}, {"MEMSIDECAR_EMBEDING_PROVIDER": "e5"})

@@ -380,5 +380,5 @@ class FakeHealth(Health):
             await asyncio.Event().wait()
         return self.world.missing
 
-    async def sessions_ready(self) -> bool:
-        return self.world.sessions_answer
+    async def sessions_problem(self) -> str:
+        return "" if self.world.sessions_answer else "redis.url 10.0.0.1:6379: connection refused"

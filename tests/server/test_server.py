@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -113,11 +114,11 @@ async def test_socket_of_a_living_process_is_left_to_it(settings: ServerSettings
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"socket": "{tmp}/file"}, "is not a socket"),
-        ({"socket": "{tmp}/none/m.sock"}, "does not exist"),
+        ({"socket": "{tmp}/file"}, "listen.socket: .* is not a socket"),
+        ({"socket": "{tmp}/none/m.sock"}, "listen.socket: .* does not exist"),
         ({"socket": "{tmp}/" + "x" * 120}, "longer than"),
-        ({"socket_group": "no such group"}, "no group"),
-        ({"tcp_host": "0.0.0.0", "tcp_port": 0}, "needs a token"),
+        ({"socket_group": "no such group"}, "listen.socket_group: there is no group"),
+        ({"tcp_host": "0.0.0.0", "tcp_port": 0}, "listen.tcp_host: .* needs a token"),
         (
             {"tcp_host": "203.0.113.1", "tcp_port": 0, "token": "t"},
             r"203.0.113.1 \(listen.tcp_host\) is not an address",
@@ -252,13 +253,18 @@ async def test_ready_follows_the_stores_and_alive_does_not(server: Server, world
     await asyncio.wait_for(until(port, "memsidecar.v1.RecallService", SERVING), 5)
 
 
-async def test_health_says_which_service_is_without_its_store(server: Server, world: World) -> None:
+async def test_health_says_which_service_is_without_its_store(
+    server: Server, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     port = server.health_port
     await asyncio.wait_for(until(port, "memsidecar.v1.SessionService", SERVING), 5)
     world.sessions_answer = False
     await asyncio.wait_for(until(port, "memsidecar.v1.SessionService", NOT_SERVING), 5)
     for service in ("", "readiness", "memsidecar.v1.MemoryService"):
         assert await state_of(port, service) == SERVING
+    assert caplog.messages[-1] == (
+        "sessions do not answer (redis.url 10.0.0.1:6379: connection refused); long-term memory goes on"
+    )
     world.sessions_answer = True
     await asyncio.wait_for(until(port, "memsidecar.v1.SessionService", SERVING), 5)
 
@@ -268,6 +274,16 @@ async def test_store_that_hangs_makes_unready_and_not_dead(server: Server, world
     world.hang = True
     await asyncio.wait_for(until(server.health_port, "readiness", NOT_SERVING), 8)
     assert await state_of(server.health_port, "liveness") == SERVING
+
+
+async def test_drain_while_stores_are_asked_leaves_nothing_for_asyncio_to_complain_of(
+    settings: ServerSettings, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.hang = True
+    async with running(settings, world) as (server, _):
+        await asyncio.wait_for(until(server.health_port, "liveness", SERVING), 5)
+    gc.collect()
+    assert [r.getMessage() for r in caplog.records if r.name == "asyncio"] == []
 
 
 async def test_health_answers_on_the_data_socket_and_knows_its_services(channel: grpc.aio.Channel) -> None:

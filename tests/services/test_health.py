@@ -23,7 +23,7 @@ class Store:
             if self.answer == "hangs":
                 await asyncio.Event().wait()
             if self.answer == "fails":
-                raise StoreUnavailable("ledger")
+                raise StoreUnavailable("ledger", reason="connection refused")
         finally:
             self.checking -= 1
 
@@ -56,8 +56,17 @@ async def test_stores_are_asked_at_the_same_time() -> None:
     await asyncio.wait([asking])
 
 
-@pytest.mark.parametrize(("answer", "ready"), [("fine", True), ("fails", False), ("hangs", False)])
-async def test_sessions_are_asked_apart(answer: str, ready: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ("fine", ""),
+        ("fails", "redis.url 10.0.0.1: connection refused"),
+        ("hangs", "redis.url 10.0.0.1: no answer in 0.05 s"),
+    ],
+)
+async def test_sessions_are_asked_apart_and_the_log_learns_why(
+    answer: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "TIMEOUT", 0.05)
-    stores: Any = (Store("fine"), Store("fine"), Store(answer))
-    assert await Health(*stores).sessions_ready() is ready
+    stores: Any = (Store("fine"), Store("fine"), Store(answer), "redis.url 10.0.0.1")
+    assert await Health(*stores).sessions_problem() == problem

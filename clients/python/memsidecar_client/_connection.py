@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import grpc
 import grpc.aio
 
 from memsidecar_client import _status_details
+from memsidecar_client._arguments import Named, check_seconds
 from memsidecar_client._channel import channel_options
 from memsidecar_client._errors import Cancelled, DeadlineExceeded, MemsidecarError, make_error
 from memsidecar_client._memory_values import Scope
@@ -75,6 +76,7 @@ class Connection:
         wait_for_ready: bool,
         correlation_id: Callable[[], str] | None,
     ) -> None:
+        check_seconds("timeout", timeout)
         self.target = target
         self.scope = scope
         self.wait_for_ready = wait_for_ready
@@ -113,6 +115,7 @@ class Connection:
         return self._closed
 
     def deadline(self, timeout: float | None) -> float:
+        check_seconds("timeout", timeout)
         return self._timeout if timeout is None else timeout
 
     def metadata(self) -> Metadata:
@@ -193,11 +196,14 @@ class Connection:
             await channel.close()
 
 
-class Connected:
+class Connected(Named):
     """Something that makes calls over a connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def _set_before(self) -> Mapping[str, object]:
+        return asdict(self._connection.scope)
 
     def _scope(self, namespace: str | None, user: str | None, agent: str | None, session: str | None) -> Scope:
         """The client's scope with what a call overrides; None means not overridden, empty is a value."""

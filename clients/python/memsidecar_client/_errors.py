@@ -54,7 +54,8 @@ class MemsidecarError(Exception):
 
 
 class InvalidArgument(MemsidecarError):
-    """The request is wrong; `violations` names the fields."""
+    """The request is wrong; `violations` names the fields. Of what no message can be made, the client raises it with
+    the name of the argument, and nothing was sent."""
 
 
 class NotFound(MemsidecarError):

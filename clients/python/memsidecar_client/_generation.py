@@ -8,6 +8,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self, TypeVar
 
+from memsidecar_client._arguments import Named
 from memsidecar_client._connection import Connection
 from memsidecar_client._enums import FeedbackKind, GenerationOutcome, TextSource
 from memsidecar_client._errors import DeadlineExceeded, MemsidecarError
@@ -27,7 +28,7 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 
-class AsyncGeneration(AsyncIterator[GenerationEvent]):
+class AsyncGeneration(Named, AsyncIterator[GenerationEvent]):
     """`async with` opens the stream; leaving the block finishes it, leaving it by an exception abandons it.
 
     Feed it what the model writes, or let it follow the model's stream. What becomes relevant comes as events: iterate
@@ -86,8 +87,8 @@ class AsyncGeneration(AsyncIterator[GenerationEvent]):
     async def feed(self, text: str, source: TextSource = TextSource.MODEL) -> None:
         """What the model has just written, a token or a page.
 
-        Small texts are joined for up to 20 ms, or to a sentence's end. Raises ValueError for half a surrogate pair,
-        and InvalidArgument, which ends the generation, when all text is more than 1 MiB of UTF-8.
+        Small texts are joined for up to 20 ms, or to a sentence's end. Raises InvalidArgument for half a surrogate
+        pair; and, which ends the generation, when all text is more than 1 MiB of UTF-8.
         """
         self._run.feed(text, source)
         # A loop that never waits would keep the text, and the memories, from going anywhere.

@@ -19,12 +19,19 @@ class AsyncPages(AsyncIterator[T], Generic[T]):
         self._token: str | None = ""
         self._page: Sequence[T] = ()
         self._position = 0
+        self.explain: Callable[[Exception], Exception] = lambda error: error
+        """Gives what a page's call could not be made for its better error."""
 
     async def next_page(self) -> Sequence[T] | None:
         """The next page whole, possibly empty; None after the last one."""
         if self._token is None:
             return None
-        page, token = await self._fetch(self._token)
+        try:
+            page, token = await self._fetch(self._token)
+        except (TypeError, ValueError) as error:
+            if (better := self.explain(error)) is not error:
+                raise better from error
+            raise
         self._token = token or None
         return page
 

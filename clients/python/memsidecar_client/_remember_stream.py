@@ -10,6 +10,7 @@ from typing import Self
 
 import grpc.aio
 
+from memsidecar_client._arguments import Named
 from memsidecar_client._call_ending import NOT_SENT, Ending
 from memsidecar_client._connection import Connection
 from memsidecar_client._errors import Internal
@@ -24,7 +25,7 @@ from memsidecar_client.v1.memory_service_pb2 import (
 )
 
 
-class AsyncRememberStream:
+class AsyncRememberStream(Named):
     """`async with` opens the stream; leaving the block finishes it, leaving it by an exception abandons it.
 
     Chunks that the server has committed by then stay; nothing further is stored. `result` holds the summary after a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -36,6 +37,9 @@ class AsyncSession(Connected):
         super().__init__(connection)
         self._owner = scope
         self._name = name
+
+    def _set_before(self) -> Mapping[str, object]:
+        return asdict(self._owner)
 
     async def create(
         self,

@@ -17,6 +17,8 @@ ALIASES = {
     ESTIMATE: ESTIMATE,
 }
 
+ENCODINGS = tuple(dict.fromkeys(ALIASES.values()))
+
 FAMILIES = tuple(
     (re.compile(pattern), encoding)
     for pattern, encoding in (

@@ -16,8 +16,9 @@ from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from memsidecar.adapters.redis_sessions.failures import translated
 from memsidecar.adapters.redis_sessions.settings import RedisSettings
-from memsidecar.domain.errors import InvalidField, StoreFull, StoreUnavailable
+from memsidecar.domain.errors import InvalidField, StoreFull
 from memsidecar.domain.measures import Calls
 
 Argument = str | bytes | int
@@ -130,7 +131,7 @@ class Server:
         try:
             yield
         except (driver.RedisError, driver.RedisClusterException, OSError) as error:
-            raise _translate(error, self._explain() or "does not answer") from error
+            raise translated(error, self._explain() or "does not answer") from error
 
     async def _evaluate(self, source: str, sha: str, args: tuple[Argument, ...]) -> Any:
         try:
@@ -180,8 +181,12 @@ def _client(settings: RedisSettings) -> _Client:
         pool = BlockingConnectionPool.from_url(
             url, max_connections=settings.max_connections, timeout=settings.timeout_s, **options
         )
+        # Connects to nothing yet. An option in the URL that the driver has not would come out with the first call.
+        pool.connection_class(**pool.connection_kwargs)
         return Redis.from_pool(pool)
-    except (ValueError, driver.RedisClusterException) as error:
+    except TypeError as error:
+        raise InvalidField("redis.url", "has an option that the Redis client does not know") from error
+    except (ValueError, driver.RedisError, driver.RedisClusterException) as error:
         # urlsplit() and the driver repeat the URL, with its password, in their messages.
         host = _host(url)
         raise InvalidField("redis.url", f"is not a valid address{f' (host {host})' if host else ''}") from error
@@ -192,26 +197,3 @@ def _host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-def _translate(error: BaseException, problem: str) -> StoreFull | StoreUnavailable:
-    # A refused login comes wrapped in a ConnectionError. Servers before 7 wrap what goes wrong inside a script in a
-    # text of their own, so the beginning of it does not tell.
-    causes = list(_causes(error))
-    text = " ".join(str(cause) for cause in causes if isinstance(cause, driver.RedisError))
-    if any(isinstance(cause, driver.AuthenticationError) for cause in causes) or "NOAUTH" in text:
-        return StoreUnavailable("sessions", "refuses the configured user or password")
-    if isinstance(error, driver.NoPermissionError) or "NOPERM" in text:
-        return StoreUnavailable("sessions", "does not permit the configured user what sessions need")
-    if isinstance(error, driver.OutOfMemoryError) or "OOM command" in text or "MISCONF" in text:
-        return StoreFull("sessions")
-    if isinstance(error, driver.ResponseError):
-        return StoreUnavailable("sessions", "answers with an error")
-    return StoreUnavailable("sessions", problem)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import grp
 import os
 import socket
 import stat
@@ -14,7 +13,9 @@ from redis.cluster import RedisCluster
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisClusterException, RedisError
 
 from memsidecar.adapters.data_directory import owner_of
+from memsidecar.adapters.redis_sessions import kind_of
 from memsidecar.command.checks.outcome import Outcome, fail, ok
+from memsidecar.command.machine_fit import is_group
 from memsidecar.config import Config
 
 TIMEOUT_S = 5.0
@@ -23,7 +24,7 @@ TIMEOUT_S = 5.0
 def unix_socket(config: Config) -> Outcome:
     path = config.socket_path
     group = config.listen.socket_group
-    if group and not _group_exists(group):
+    if group and not is_group(group):
         return fail(f"there is no group {group}", f"groupadd {group}, or choose another --listen.socket-group")
     existing = next((each for each in path.parents if each.exists()), Path("/"))
     if path.parent != existing and path.parent != config.data_dir:
@@ -83,23 +84,13 @@ def redis(config: Config) -> Outcome:
         return fail("redis.url is not a Redis address", "write it as redis://host:6379, rediss:// or unix:///path")
     except (RedisError, RedisClusterException, OSError) as error:
         return fail(
-            f"the Redis server does not answer ({type(error).__name__})",
+            f"the Redis server at {settings.address} does not answer: {kind_of(error)}",
             "check redis.url, the network policy, and for rediss:// redis.ca_file; until then session calls fail",
         )
     return ok("the Redis server answers")
 
 
 _IN_USE = "is in use"
-
-
-def _group_exists(group: str) -> bool:
-    if group.isdecimal():  # a number needs no name: in a pod it is the fsGroup
-        return True
-    try:
-        grp.getgrnam(group)
-    except KeyError:
-        return False
-    return True
 
 
 def _cannot_bind(host: str, port: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import subprocess
 from pathlib import Path
@@ -28,6 +29,8 @@ ENCODED = "p%40ss%3Aw%2Frd"
         f"redis://me:{ENCODED}@host:port",
         f"redis://me:{ENCODED}@[::1",
         "unix+cluster:///s",
+        f"redis://me:{ENCODED}@host?what=1",
+        f"redis+cluster://me:{ENCODED}@host?what=1",
     ],
 )
 def test_an_address_of_another_kind_is_refused_without_its_password(url: str) -> None:
@@ -60,16 +63,57 @@ async def test_a_user_with_password_may_do_all_that_sessions_need(server: Runnin
     assert await store.delete(key_of(session))
     await store.close()
 
-    for address, problem in (
-        (f"unix://me:wrong@{server.socket}", "user or password"),
-        (server.url, "user or password"),
-        (f"unix://weak:{ENCODED}@{server.socket}", "permit"),
+    login, forbidden = "the user or the password is refused", "the user may not do what sessions need"
+    for address, problem, reason in (
+        (f"unix://me:wrong@{server.socket}", "user or password", login),
+        (server.url, "user or password", login),
+        (f"unix://weak:{ENCODED}@{server.socket}", "permit", forbidden),
     ):
         store = RedisSessions.connect(RedisSettings(address))
         with pytest.raises(StoreUnavailable, match=problem) as refused:
             await store.get(key_of(session))
-        assert "wrong" not in str(refused.value)
+        assert "wrong" not in f"{refused.value}{refused.value.reason}"
+        assert refused.value.reason == reason
         await store.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("redis://me:hush@127.0.0.1:{closed}", "connection refused"),
+        ("redis://me:hush@localhost:{closed}", "connection refused"),
+        ("redis://me:hush@nowhere.invalid", "the host's name is not found"),
+        ("redis+cluster://me:hush@127.0.0.1:{closed}", "connection refused"),
+        ("unix://me:hush@{folder}/none", "no such file or directory"),
+        ("rediss://me:hush@127.0.0.1:{plain}", "TLS: wrong version number"),
+        ("redis://127.0.0.1:{plain}", "the connection breaks"),
+    ],
+)
+async def test_the_log_learns_the_kind_of_failure_and_callers_do_not(address: str, reason: str, tmp_path: Path) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" if "rediss" in address else b"")
+        writer.close()
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        plain = await asyncio.start_server(answer, "127.0.0.1", 0)
+        async with plain:
+            ports = {"closed": closed.getsockname()[1], "plain": plain.sockets[0].getsockname()[1]}
+            store = RedisSessions.connect(RedisSettings(address.format(folder=tmp_path, **ports)))
+            with pytest.raises(StoreUnavailable) as refused:
+                await store.check()
+            await store.close()
+    assert refused.value.reason == reason
+    assert str(refused.value) == "the sessions store does not answer"
+
+
+async def test_a_database_that_the_server_has_not_is_named_in_the_log(server: RunningServer) -> None:
+    store = RedisSessions.connect(RedisSettings(f"{server.url}?db=99"))
+    with pytest.raises(StoreUnavailable) as refused:
+        await store.check()
+    await store.close()
+    assert refused.value.reason == "there is no database of that number"
 
 
 def certificates(directory: Path) -> None:
@@ -108,6 +152,7 @@ async def test_tls_needs_the_authority(server: RunningServer) -> None:
         await trusting.create(a_session(), "", b"")
         await trusting.close()
         suspicious = RedisSessions.connect(RedisSettings(url))
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreUnavailable) as refused:
             await suspicious.check()
         await suspicious.close()
+        assert refused.value.reason.startswith("TLS: the certificate is refused (")

@@ -278,7 +278,7 @@ async def test_generation_is_used_inside_its_block_and_once(
     with pytest.raises(RuntimeError, match="enter"):
         await generation.next_event()
     async with generation:
-        with pytest.raises(ValueError, match="surrogates"):
+        with pytest.raises(InvalidArgument, match="text: must be valid Unicode, without lone surrogates"):
             await generation.feed("\ud83d")
     with pytest.raises(RuntimeError, match="once"):
         await generation.__aenter__()
