@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -49,7 +49,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Contradicted:
-    """A conflict was opened, resolved, dismissed or undone; with its memories, as they all were then."""
+    """A conflict was opened or has another version; with its memories, as they all were then."""
 
     shown: Shown
     revision: int
@@ -93,7 +93,8 @@ class Watch:
         expires is no change, and not told. Vectors and feedback are none either, and move the revision. A purge is
         told whatever the filter: what the memory was is gone, and who holds it must let go of it. Of earlier changes
         of a purged memory it is told that they were, unless something is narrowed: then nobody can tell whether they
-        would meet it. A conflict is told when one of its memories, as it was then, meets the filter.
+        would meet it. Each version of a conflict is told, also one that only lost a memory to a purge: who holds the
+        conflict needs its etag. It is told when one of its memories, or of those that just left it, meets the filter.
 
         Raises RevisionUnknown for a revision that the store has not reached, LedgerDamaged after everything before
         the damage, StoreUnavailable; Draining as soon as `drain` is called.
@@ -247,29 +248,32 @@ class _Watching:
         if conflict.attribute == IDENTITY:
             # The record of a merge of entities is no conflict of memories; what it has changed is told.
             return None
-        if conflict.version > 1 and await self._is_as_before(conflict, entry):
-            return None
-        memories: dict[str, Memory] = {}
-        for memory_id in ids_of(conflict):
-            if (memory := await self._version(memory_id, entry)) is not None:
-                memories[memory_id] = memory
-        for memory_id in named_by(tuple(memories.values())):
-            if (memory := await self._version(memory_id, entry)) is not None:
-                memories[memory_id] = memory
+        memories = await self._versions(ids_of(conflict), entry)
+        memories.update(await self._versions(named_by(tuple(memories.values())), entry))
         shown = Shown(conflict, memories)
         if self._is_narrow and not any(self._meets(memory, entry) for memory in shown.sides):
-            return None
+            left = await self._left(conflict, entry)
+            if not any(self._meets(memory, entry) for memory in left):
+                return None
         return Contradicted(shown, entry.revision)
 
-    async def _is_as_before(self, conflict: Conflict, entry: Entry) -> bool:
-        """Whether it stands as it did: then something else of it was recorded, such as another name of its subject."""
+    async def _left(self, conflict: Conflict, entry: Entry) -> Iterable[Memory]:
+        """The memories that a conflict has lost: it may have been told because of them."""
+        if conflict.version == 1:
+            return ()
         for earlier in await self._ledger.history(entry.partition, entry.subject, entry.revision, 1):
             if isinstance(earlier.event, ConflictRecorded):
-                return _standing(earlier.event.conflict) == _standing(conflict)
-        return False
+                gone = [i for i in earlier.event.conflict.memories if i not in conflict.memories]
+                return (await self._versions(gone, entry)).values()
+        return ()
 
     def _meets(self, memory: Memory, entry: Entry) -> bool:
         return meets(memory, self.scope, self._wanted, entry.recorded_at)
+
+    async def _versions(self, memory_ids: Iterable[str], entry: Entry) -> dict[str, Memory]:
+        """The versions before an entry, of those memories that have one."""
+        found = {memory_id: await self._version(memory_id, entry) for memory_id in memory_ids}
+        return {memory_id: memory for memory_id, memory in found.items() if memory is not None}
 
     async def _version(self, memory_id: str, entry: Entry) -> Memory | None:
         """The version of a memory before an entry; None when there was none, or it is gone."""
@@ -284,10 +288,6 @@ class _Watching:
                     case _:
                         return None
         return None
-
-
-def _standing(conflict: Conflict) -> tuple[object, ...]:
-    return conflict.state, conflict.resolution, conflict.winner, conflict.losers
 
 
 def _now() -> float:

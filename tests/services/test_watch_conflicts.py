@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from memsidecar.domain.conflicts.closing import forget
+from memsidecar.domain.conflicts.resolving import Keep, resolve
 from memsidecar.domain.decision import Decision
-from memsidecar.domain.events import ConflictRecorded
+from memsidecar.domain.events import Change, ConflictRecorded, MemoryRecorded
 from memsidecar.domain.memory import State
 from memsidecar.domain.recall import NO_FILTER, Filter
 from memsidecar.services.watch import Changed, Contradicted, Watched
@@ -97,19 +100,69 @@ async def test_a_filter_lets_a_conflict_through_when_one_of_its_memories_meets_i
         assert any(isinstance(event, Contradicted) for event in events) is told
 
 
-async def test_what_is_recorded_of_a_conflict_that_stands_as_before_is_not_told(
-    stack: Stack, sides: tuple[Said, Said]
+def versions(told: list[Watched]) -> list[tuple[int, str, int]]:
+    """Of the conflicts told: version, reason and number of memories."""
+    conflicts = [event.shown.conflict for event in told if isinstance(event, Contradicted)]
+    return [(each.version, each.reason, len(each.memories)) for each in conflicts]
+
+
+async def test_a_resolution_that_confirms_the_winner_is_told(stack: Stack, sides: tuple[Said, Said]) -> None:
+    rome, oslo = sides
+    async with watching(stack) as watcher:
+        conflict = await supersede(stack, rome.fact, oslo.fact)
+
+        def confirm(decision: Decision) -> None:
+            resolve(decision, conflict, Keep(oslo.fact.id), reason="she said so")
+
+        await write(stack, confirm)
+        told = await all_up_to(watcher, await head(stack))
+    assert versions(told) == [(1, "", 2), (2, "she said so", 2)]
+
+
+async def test_a_memory_that_joins_an_open_conflict_is_told(stack: Stack, sides: tuple[Said, Said]) -> None:
+    rome, oslo = sides
+    async with watching(stack) as watcher:
+        conflict_id = await dispute(stack, rome.fact, oslo.fact)
+        lima = await say(stack, "I live in Lima.", "Ann lives in Lima")
+        await write(stack, with_members(conflict_id, rome.fact.id, oslo.fact.id, lima.fact.id))
+        told = await all_up_to(watcher, await head(stack))
+    assert versions(told) == [(1, "", 2), (2, "", 3)]
+
+
+@pytest.mark.parametrize(("labels", "told"), [({"of": "trip"}, [(1, "", 2), (2, "", 1)]), ({"of": "none"}, [])])
+async def test_a_filter_lets_through_that_a_memory_which_met_it_left_the_conflict(
+    stack: Stack, sides: tuple[Said, Said], labels: dict[str, str], told: list[tuple[int, str, int]]
 ) -> None:
     rome, oslo = sides
-    conflict_id = await dispute(stack, rome.fact, oslo.fact)
 
-    def again(decision: Decision) -> None:
+    def label(decision: Decision) -> None:
+        memory = replace(rome.fact, labels={"of": "trip"}, version=rome.fact.version + 1)
+        decision.record(MemoryRecorded(Change.UPDATED, memory))
+
+    await write(stack, label)
+    start = await head(stack)
+    conflict_id = await dispute(stack, rome.fact, oslo.fact)
+    await write(stack, with_members(conflict_id, oslo.fact.id))
+    async with watching(stack, ANN, Filter(labels=labels), start) as watcher:
+        assert versions(await all_up_to(watcher, await head(stack))) == told
+
+
+async def test_a_conflict_that_loses_a_memory_to_a_purge_is_told(stack: Stack, sides: tuple[Said, Said]) -> None:
+    rome, oslo = sides
+    async with watching(stack) as watcher:
+        conflict_id = await supersede(stack, rome.fact, oslo.fact)
+        await write(stack, lambda decision: forget(decision, rome.fact.id))
+        told = await all_up_to(watcher, await head(stack))
+    last = [event for event in told if isinstance(event, Contradicted)][-1]
+    assert (last.shown.conflict.id, last.shown.conflict.memories) == (conflict_id, (oslo.fact.id,))
+
+
+def with_members(conflict_id: str, *members: str) -> Callable[[Decision], None]:
+    """Records the conflict as one between other memories."""
+
+    def command(decision: Decision) -> None:
         conflict = decision.view.conflict(conflict_id)
         assert conflict is not None
-        decision.record(ConflictRecorded(replace(conflict, subject="somebody", version=2)))
+        decision.record(ConflictRecorded(replace(conflict, memories=members, version=conflict.version + 1)))
 
-    async with watching(stack) as watcher:
-        await write(stack, again)
-        await supersede(stack, rome.fact, oslo.fact)
-        told = await all_up_to(watcher, await head(stack))
-    assert [short(event) for event in told] == ["SUPERSEDED", "conflict RESOLVED"]
+    return command

@@ -22,8 +22,8 @@ type MemoryChanged struct {
 	Revision *memsidecarv1.Revision
 }
 
-// ConflictChanged is a conflict that was opened, resolved, dismissed or undone, as it
-// was then.
+// ConflictChanged is a conflict that was opened or changed, whatever of it, as it was
+// then.
 type ConflictChanged struct {
 	Conflict *memsidecarv1.Conflict
 	Revision *memsidecarv1.Revision

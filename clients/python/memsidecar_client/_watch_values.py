@@ -28,7 +28,7 @@ class MemoryChanged:
 
 @dataclass(frozen=True, slots=True)
 class ConflictChanged:
-    """A conflict was opened, resolved, dismissed or undone; as it was then."""
+    """A conflict was opened or changed, whatever of it; as it was then."""
 
     conflict: MemoryConflict
     revision: str

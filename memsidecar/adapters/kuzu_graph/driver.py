@@ -19,6 +19,10 @@ log = logging.getLogger(__name__)
 ENGINES = ("kuzu", "ladybug")
 
 _READ_TIMEOUT_MS = 2_000
+# A connection keeps what it needs to run a plan, some 150 KiB of walks over many tables, until it is closed: dropping a
+# prepared statement gives nothing back. Questions differ by the relations asked for, so there is no end of them. All of
+# those without a choice of relations are about 50.
+_READ_PLANS = 128
 # RuntimeError is what the drivers raise; the others come from values that they cannot convert (a lone surrogate), and
 # from what C++ throws over a damaged file.
 _DRIVER_ERRORS = (RuntimeError, ValueError, TypeError, IndexError, OverflowError, MemoryError)
@@ -94,12 +98,14 @@ class Link:
         self._module = engine.module
         self._connection = engine.module.Connection(database)
         self._prepared: dict[str, Any] = {}
+        self.plans = 0
         self._connection.set_max_threads_for_exec(1)
         if read_only:
             self._connection.set_query_timeout(_READ_TIMEOUT_MS)
 
     def run(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Plan and run a statement; all rows of its answer. Raises EngineError."""
+        self.plans += 1
         return self._execute(text, dict(parameters or {}))
 
     def prepared(self, text: str, parameters: Parameters) -> list[Row]:
@@ -107,6 +113,7 @@ class Link:
         try:
             statement = self._prepared.get(text)
             if statement is None:
+                self.plans += 1
                 statement = self._prepared[text] = self._module.PreparedStatement(self._connection, text, {})
         except _DRIVER_ERRORS as error:
             raise EngineError(str(error)) from error
@@ -143,9 +150,13 @@ class Session:
 
     @property
     def read(self) -> Link:
-        """The calling thread's link for reading."""
+        """The calling thread's link for reading, for one question: a later one may get another."""
         thread = threading.get_ident()
         link = self._readers.get(thread)
+        if link is not None and link.plans >= _READ_PLANS:
+            del self._readers[thread]
+            link.close()
+            link = None
         if link is None:
             link = self._readers[thread] = Link(self._engine, self._database, read_only=True)
         return link

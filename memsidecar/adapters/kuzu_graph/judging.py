@@ -43,7 +43,7 @@ def conflicts(link: Link, partition: Partition, after: str, limit: int) -> list[
 def _ask(link: Link, start: str, answer: str, keys: Sequence[str]) -> list[Row]:
     if len(keys) == 1:
         return link.prepared(f"MATCH {start}$k}}){answer}", {"k": keys[0]})
-    return link.run(f"UNWIND $k AS k MATCH {start}k}}){answer}", {"k": list(keys)}) if keys else []
+    return link.prepared(f"UNWIND $k AS k MATCH {start}k}}){answer}", {"k": list(keys)}) if keys else []
 
 
 def _tie(row: Row) -> Tie:

@@ -98,7 +98,7 @@ def _there(link: Link, partition: Partition, memory_ids: list[str]) -> list[tupl
     return [
         (memory_id, kind)
         for kind, table in TABLES.items()
-        for (memory_id,) in link.run(f"UNWIND $keys AS k MATCH (n:{table} {{key: k}}) RETURN n.id", {"keys": keys})
+        for (memory_id,) in link.prepared(f"UNWIND $keys AS k MATCH (n:{table} {{key: k}}) RETURN n.id", {"keys": keys})
     ]
 
 
@@ -139,7 +139,7 @@ def _from_keys(link: Link, table: str, keys: list[str], rest: str, values: Mappi
     if len(keys) <= _SINGLE_STARTS:
         text = f"MATCH (a:{table} {{key: $key}}){rest}"
         return [row for key in keys for row in link.prepared(text, {"key": key, **values})]
-    return link.run(f"UNWIND $keys AS k MATCH (a:{table} {{key: k}}){rest}", {"keys": keys, **values})
+    return link.prepared(f"UNWIND $keys AS k MATCH (a:{table} {{key: k}}){rest}", {"keys": keys, **values})
 
 
 def _order(edge: Edge) -> tuple[str, str, str]:

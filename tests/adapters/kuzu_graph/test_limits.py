@@ -6,15 +6,23 @@ import asyncio
 import os
 import sys
 import threading
+from collections.abc import AsyncIterator
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memsidecar.adapters.kuzu_graph import core, store
+from memsidecar.adapters.kuzu_graph import KuzuGraph, core, driver, store
 from memsidecar.adapters.kuzu_graph.core import Core
+from memsidecar.adapters.kuzu_graph.driver import Engine, Link
+from memsidecar.domain.fold import Relation
+from memsidecar.domain.memory import Kind
 from tests.adapters.kuzu_graph.histories import as_if_killed, assert_told, tell
 from tests.contracts.graph_samples import ALICE, memory, puts
 from tests.contracts.test_graph_store import ENGINE, open_graph, set_aside
+
+AROUND = [f"f{number:02}" for number in range(20)]
 
 
 async def test_idle_graph_checkpoints_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,3 +121,46 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+@pytest.fixture
+async def links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[KuzuGraph, list[Link]]]:
+    """A hub with 20 around it, read by one thread; and the links that were made to read it."""
+    made: list[Link] = []
+    original = Link.__init__
+
+    def noted(self: Link, engine: Engine, database: Any, read_only: bool) -> None:
+        original(self, engine, database, read_only)
+        if read_only:
+            made.append(self)
+
+    monkeypatch.setattr(Link, "__init__", noted)
+    monkeypatch.setattr(store, "_READERS", 1)
+    graph = await open_graph(tmp_path)
+    await graph.apply(puts([memory("hub", Kind.ENTITY), *(memory(name, mentions=["hub"]) for name in AROUND)]))
+    yield graph, made
+    await graph.close()
+
+
+async def test_a_question_from_many_memories_is_planned_once(links: tuple[KuzuGraph, list[Link]]) -> None:
+    graph, made = links
+    planned = set[int]()
+    for _ in range(4):
+        assert len(await graph.neighbours(ALICE, ["hub"], 3, 100)) == len(AROUND)
+        assert len(await graph.edges(ALICE, AROUND)) == len(AROUND)
+        await graph.ties(ALICE, AROUND)
+        planned.add(made[0].plans)
+    assert (len(made), len(planned)) == (1, 1)
+
+
+async def test_a_connection_is_given_back_when_it_has_planned_much(
+    links: tuple[KuzuGraph, list[Link]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, made = links
+    monkeypatch.setattr(driver, "_READ_PLANS", 10)
+    for one, other in combinations(Relation, 2):
+        found = await graph.neighbours(ALICE, AROUND, 1, 100, [one, other])
+        assert [each.memory_id for each in found] == (["hub"] if Relation.MENTIONS in (one, other) else [])
+    assert len(made) > 5
+    # One question goes on with the connection that it has begun with.
+    assert max(link.plans for link in made) < 10 + 20

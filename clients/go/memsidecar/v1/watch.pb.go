@@ -252,8 +252,9 @@ type WatchMemoriesResponse_Behind struct {
 }
 
 type WatchMemoriesResponse_Conflict struct {
-	// A conflict was opened, resolved, dismissed or undone; as it was then. A filter
-	// lets it through when one of its memories meets it.
+	// A conflict was opened or changed, whatever of it: it was resolved, confirmed,
+	// dismissed or undone, or a memory joined or left it; as it was then. A filter lets
+	// it through when one of its memories, or of those that left it, meets it.
 	Conflict *Conflict `protobuf:"bytes,5,opt,name=conflict,proto3,oneof"`
 }
 

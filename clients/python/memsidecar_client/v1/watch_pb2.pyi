@@ -98,8 +98,9 @@ class WatchMemoriesResponse(google.protobuf.message.Message):
 
     @property
     def conflict(self) -> memsidecar_client.v1.conflict_pb2.Conflict:
-        """A conflict was opened, resolved, dismissed or undone; as it was then. A filter
-        lets it through when one of its memories meets it.
+        """A conflict was opened or changed, whatever of it: it was resolved, confirmed,
+        dismissed or undone, or a memory joined or left it; as it was then. A filter lets
+        it through when one of its memories, or of those that left it, meets it.
         """
 
     @property
