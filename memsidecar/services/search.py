@@ -331,7 +331,8 @@ class Search:
         """What an answer from this partition rests on."""
         if self._scored is None or self._signals is None:
             return NO_GROUNDS
-        counted: Any = ~self._resident.columns["derived"][self._rows]
+        derived: Any = self._resident.columns["derived"][self._rows]
+        counted = ~derived
         if self._signals.echo is not None:
             counted = counted & (self._signals.echo == 0)
         return grounds(self._signals, self._scored.own, counted)

@@ -102,7 +102,9 @@ class _ConflictPolicyEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper.
     CONFLICT_POLICY_FLAG: _ConflictPolicy.ValueType  # 3
     """Leave it open: both are disputed."""
     CONFLICT_POLICY_REJECT: _ConflictPolicy.ValueType  # 4
-    """Refuse the write with CONFLICT_REJECTED."""
+    """Refuse a typed memory with CONFLICT_REJECTED. A text is stored, and what was read
+    out of it and contradicts is a DECLINED outcome.
+    """
     CONFLICT_POLICY_KEEP_BOTH: _ConflictPolicy.ValueType  # 5
     """Both hold."""
     CONFLICT_POLICY_ASK: _ConflictPolicy.ValueType  # 6
@@ -130,7 +132,9 @@ CONFLICT_POLICY_SUPERSEDE: ConflictPolicy.ValueType  # 2
 CONFLICT_POLICY_FLAG: ConflictPolicy.ValueType  # 3
 """Leave it open: both are disputed."""
 CONFLICT_POLICY_REJECT: ConflictPolicy.ValueType  # 4
-"""Refuse the write with CONFLICT_REJECTED."""
+"""Refuse a typed memory with CONFLICT_REJECTED. A text is stored, and what was read
+out of it and contradicts is a DECLINED outcome.
+"""
 CONFLICT_POLICY_KEEP_BOTH: ConflictPolicy.ValueType  # 5
 """Both hold."""
 CONFLICT_POLICY_ASK: ConflictPolicy.ValueType  # 6

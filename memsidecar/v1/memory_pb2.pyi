@@ -128,6 +128,8 @@ class _MemoryChangeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._E
     """An entity was merged into another one, or what named it now names that one."""
     MEMORY_CHANGE_PARTED: _MemoryChange.ValueType  # 12
     """A merge of entities was undone."""
+    MEMORY_CHANGE_ERASED: _MemoryChange.ValueType  # 13
+    """A purge has erased what this revision was: that there was one is all that is left."""
 
 class MemoryChange(_MemoryChange, metaclass=_MemoryChangeEnumTypeWrapper):
     """MemoryChange is what made a revision."""
@@ -151,6 +153,8 @@ MEMORY_CHANGE_UNITED: MemoryChange.ValueType  # 11
 """An entity was merged into another one, or what named it now names that one."""
 MEMORY_CHANGE_PARTED: MemoryChange.ValueType  # 12
 """A merge of entities was undone."""
+MEMORY_CHANGE_ERASED: MemoryChange.ValueType  # 13
+"""A purge has erased what this revision was: that there was one is all that is left."""
 global___MemoryChange = MemoryChange
 
 @typing.final

@@ -136,7 +136,8 @@ class TestStorage:
     def test_the_owner_is_named(self, config: Config) -> None:
         with DataDirectory.open(config.data_dir):
             outcome = storage.owner(config)
-        assert (outcome.status, f"process {os.getpid()} " in outcome.found) == ("warn", True)
+        assert (outcome.status, f"process {os.getpid()} " in outcome.found) == ("ok", True)
+        assert outcome.found.endswith("as it should be while the sidecar runs")
         assert storage.owner(config).status == "ok"
 
     def test_files_that_were_set_aside_are_listed_once(self, config: Config) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.domain import limits
+from memsidecar.domain.events import Change, Entry, Event, MemoryPurged, MemoryRecorded
 from memsidecar.domain.memory import (
     Body,
     Entity,
@@ -28,7 +29,7 @@ from memsidecar.domain.memory import (
 from memsidecar.domain.revision import page_token, page_token_after, parse_page_key, parse_page_token
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.mapping.memory_in import read_body, read_memory, read_provenance
-from memsidecar.server.mapping.memory_out import set_memory
+from memsidecar.server.mapping.memory_out import set_memory, set_revision
 from memsidecar.server.mapping.names import References, name_of, read_name
 from memsidecar.server.mapping.values import (
     micros,
@@ -243,3 +244,21 @@ def test_body_of_each_kind_is_read() -> None:
     violations = Violations()
     message = pb.Memory(entity=pb.Entity(display_name="Ann", aliases=["A"], type="person", summary="s"))
     assert read_body(message, "m", References(Partition("n"), violations)) == Entity("Ann", "person", ("A",), "s")
+
+
+A_MEMORY = Memory("m", Scope("n", "u"), Episode("x"), 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("event", "change"),
+    [
+        *((MemoryRecorded(change, A_MEMORY), f"MEMORY_CHANGE_{change.name}") for change in Change),
+        (MemoryPurged("m"), "MEMORY_CHANGE_PURGED"),
+        (None, "MEMORY_CHANGE_ERASED"),
+    ],
+)
+def test_every_revision_says_what_made_it(event: Event | None, change: str) -> None:
+    message = pb.MemoryRevision()
+    set_revision(message, Entry(1, Partition("n", "u"), 1, 1, "m", event), 2)
+    assert pb.MemoryChange.Name(message.change) == change
+    assert message.HasField("snapshot") is isinstance(event, MemoryRecorded)

@@ -59,6 +59,7 @@ async def test_asking_again_makes_an_answer_no_surer(stack: Stack) -> None:
 async def test_what_the_user_says_in_an_exchange_is_found(stack: Stack) -> None:
     told = kept("The key of the cabin is under the pot.", "Good to know!")
     await stack.remember(ANN, told, *(said(f"On day {n} it rained.", "t") for n in range(5)))
+    assert isinstance(told.body, Episode)
     assert texts(await stack.recall(ANN, "Where is the key of the cabin?"))[0] == told.body.text
 
 

@@ -34,12 +34,16 @@ type Client struct {
 
 // New makes a client of the sidecar at target: unix:///path/to/socket or host:port;
 // empty is DefaultTarget, the sidecar of this machine. It makes no call and opens
-// nothing: that the sidecar is still starting is no error.
+// nothing: that the sidecar is still starting is no error. A target or an option that no
+// client can have is one.
 func New(target string, options ...Option) (*Client, error) {
 	if target == "" {
 		target = DefaultTarget()
 	}
 	chosen := settle(options)
+	if chosen.timeout < 0 {
+		return nil, invalid("timeout", "is less than 0")
+	}
 	conn, err := grpc.NewClient(target, dialOptions(target, chosen)...)
 	if err != nil {
 		return nil, err

@@ -89,6 +89,82 @@ func TestACallHasADeadlineAndSaysWhichContextEndedIt(t *testing.T) {
 	}
 }
 
+func TestATextThatIsNoUnicodeIsNamedAndNotSent(t *testing.T) {
+	const bad = "bad \xff"
+	f := startFake(t) // whose functions are nil: a call that comes ends the test
+	client := f.client(t)
+	ctx := within(t, 10*time.Second)
+	labelled := &memsidecarv1.RememberOptions{Labels: map[string]string{"k": bad}}
+	keyed := &memsidecarv1.RememberOptions{Labels: map[string]string{bad: "v"}}
+	named := memsidecar.Said("x", "")
+	named.Entities = []string{"good", bad}
+	for path, call := range map[string]func() error{
+		"item.text": func() error {
+			_, err := client.Remember(ctx, &memsidecarv1.RememberRequest{Item: memsidecar.Said(bad, "")})
+			return err
+		},
+		"item.entities[1]": func() error {
+			_, err := client.Remember(ctx, &memsidecarv1.RememberRequest{Item: named})
+			return err
+		},
+		`options.labels["k"]`: func() error {
+			_, err := client.Remember(ctx, &memsidecarv1.RememberRequest{Options: labelled})
+			return err
+		},
+		`options.labels["bad \xff"]`: func() error {
+			_, err := client.Remember(ctx, &memsidecarv1.RememberRequest{Options: keyed})
+			return err
+		},
+		"query.text": func() error {
+			query := &memsidecarv1.Query{Text: bad}
+			for _, err := range client.Recall(ctx, &memsidecarv1.RecallRequest{Query: query}) {
+				return err
+			}
+			return nil
+		},
+		"scope.user": func() error {
+			_, err := f.client(t, memsidecar.WithUser(bad)).Remember(ctx, &memsidecarv1.RememberRequest{})
+			return err
+		},
+	} {
+		err := call()
+		var failed *memsidecar.Error
+		if !errors.As(err, &failed) || !errors.Is(err, memsidecar.ErrInvalidArgument) {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if len(failed.Violations) != 1 || failed.Violations[0].Field != path || status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%s: %+v", path, failed)
+		}
+	}
+}
+
+func TestASidecarThatIsNotThereIsSaidInOneSentence(t *testing.T) {
+	target := "unix:///nowhere/s.sock"
+	sentence := "no connection to " + target + ", is the sidecar running there?"
+	client := clientOf(t, target, memsidecar.WithTimeout(300*time.Millisecond))
+	_, err := client.GetMemory(context.Background(), nil)
+	var failed *memsidecar.Error
+	if !errors.As(err, &failed) || failed.Message != "no answer in time; "+sentence {
+		t.Errorf("%v", err)
+	}
+	if status.Code(failed.Unwrap()[0]) != codes.DeadlineExceeded {
+		t.Error("it does not unwrap to the status")
+	}
+	_, err = clientOf(t, target, memsidecar.WithFailFast()).GetMemory(within(t, 10*time.Second), nil)
+	if !errors.As(err, &failed) || failed.Message != sentence || !errors.Is(err, memsidecar.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestATimeBeforeNowIsNoTimeout(t *testing.T) {
+	_, err := memsidecar.New("unix:///nowhere/s.sock", memsidecar.WithTimeout(-time.Second))
+	var failed *memsidecar.Error
+	if !errors.As(err, &failed) || !errors.Is(err, memsidecar.ErrInvalidArgument) || failed.Violations[0].Field != "timeout" {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestLeavingARecallStopsTheServersWork(t *testing.T) {
 	f := startFake(t)
 	stopped := make(chan struct{})

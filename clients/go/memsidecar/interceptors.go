@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
@@ -41,7 +42,11 @@ func (c *caller) Invoke(ctx context.Context, method string, args, reply any, opt
 	ctx, sent := c.correlated(ctx)
 	var header, trailer metadata.MD
 	options = append(options, grpc.Header(&header), grpc.Trailer(&trailer))
-	if err := c.conn.Invoke(ctx, method, c.prepared(args), reply, options...); err != nil {
+	request := c.prepared(args)
+	if err := c.conn.Invoke(ctx, method, request, reply, options...); err != nil {
+		if wrong := unsendable(request, err); wrong != nil {
+			return wrong
+		}
 		return c.typed(ctx, err, requestID(trailer, header, sent))
 	}
 	return nil
@@ -75,8 +80,13 @@ func (c *caller) correlated(ctx context.Context) (context.Context, string) {
 
 func (c *caller) typed(ctx context.Context, err error, requestID string) *Error {
 	failed := typed(ctx, err, requestID)
-	if failed.Code == codes.DeadlineExceeded && !c.connected() {
-		failed.Message += "; " + c.noConnection()
+	// What gRPC says of it is about its own parts; it stays in the causes.
+	switch {
+	case c.connected() || c.closed() || failed.Reason != "":
+	case failed.Code == codes.DeadlineExceeded:
+		failed.Message = "no answer in time; " + c.noConnection()
+	case failed.Code == codes.Unavailable && strings.Contains(failed.Message, "connection error: "):
+		failed.Message = c.noConnection()
 	}
 	return failed
 }
@@ -117,9 +127,13 @@ type typedStream struct {
 // SendMsg gives what the stubs send the client's scope. io.EOF says that the call has
 // ended; RecvMsg says why.
 func (s *typedStream) SendMsg(message any) error {
-	err := s.ClientStream.SendMsg(s.caller.prepared(message))
+	request := s.caller.prepared(message)
+	err := s.ClientStream.SendMsg(request)
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
+	}
+	if wrong := unsendable(request, err); wrong != nil {
+		return wrong
 	}
 	return s.typed(err)
 }

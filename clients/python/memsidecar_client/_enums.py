@@ -69,6 +69,8 @@ class MemoryChange(OpenEnum):
     DATED = 10
     UNITED = 11
     PARTED = 12
+    ERASED = 13
+    """A purge has erased what this revision was: that there was one is all that is left."""
 
 
 class MemoryOrder(OpenEnum):

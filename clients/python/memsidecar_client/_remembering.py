@@ -63,7 +63,8 @@ class RememberCalls(Connected):
         `speaker` and `time` say who said the text and when (default now); `entities` are names as a person would write
         them. `labels` go to every memory created. Returns once the memory can be recalled, or, with
         `wait=WriteWait.DURABLE`, once it survives a crash. Repeating a call with its `request_id` gives the first
-        answer. `conflict_policy` says what becomes of what it contradicts; with REJECT FailedPrecondition is raised.
+        answer. `conflict_policy` says what becomes of what it contradicts. With REJECT a typed memory that contradicts
+        raises FailedPrecondition; a text is stored, and what was read out of it and refused is in `declined`.
         """
         response = await self._connection.unary(
             self._connection.stubs.memories.Remember,

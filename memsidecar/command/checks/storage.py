@@ -73,7 +73,7 @@ def commits(config: Config) -> Outcome:
 
 def owner(config: Config) -> Outcome:
     if holder := owner_of(config.data_dir):
-        return warn(f"{config.data_dir} is in use by {holder}", "stop it before starting another on this directory")
+        return ok(f"{config.data_dir} is in use by {holder}, as it should be while the sidecar runs")
     return ok("no process owns the data directory")
 
 

@@ -88,7 +88,7 @@ def set_revision(target: pb.MemoryRevision, entry: Entry, now: int) -> None:
             target.change = pb.MEMORY_CHANGE_PURGED
             target.actor, target.reason = actor, reason
         case _:
-            pass
+            target.change = pb.MEMORY_CHANGE_ERASED
 
 
 def _set_body(target: pb.Memory, body: Body, partition: Partition) -> None:

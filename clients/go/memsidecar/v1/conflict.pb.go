@@ -156,7 +156,8 @@ const (
 	ConflictPolicy_CONFLICT_POLICY_SUPERSEDE ConflictPolicy = 2
 	// Leave it open: both are disputed.
 	ConflictPolicy_CONFLICT_POLICY_FLAG ConflictPolicy = 3
-	// Refuse the write with CONFLICT_REJECTED.
+	// Refuse a typed memory with CONFLICT_REJECTED. A text is stored, and what was read
+	// out of it and contradicts is a DECLINED outcome.
 	ConflictPolicy_CONFLICT_POLICY_REJECT ConflictPolicy = 4
 	// Both hold.
 	ConflictPolicy_CONFLICT_POLICY_KEEP_BOTH ConflictPolicy = 5

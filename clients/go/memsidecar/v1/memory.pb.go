@@ -226,6 +226,8 @@ const (
 	MemoryChange_MEMORY_CHANGE_UNITED MemoryChange = 11
 	// A merge of entities was undone.
 	MemoryChange_MEMORY_CHANGE_PARTED MemoryChange = 12
+	// A purge has erased what this revision was: that there was one is all that is left.
+	MemoryChange_MEMORY_CHANGE_ERASED MemoryChange = 13
 )
 
 // Enum value maps for MemoryChange.
@@ -244,6 +246,7 @@ var (
 		10: "MEMORY_CHANGE_DATED",
 		11: "MEMORY_CHANGE_UNITED",
 		12: "MEMORY_CHANGE_PARTED",
+		13: "MEMORY_CHANGE_ERASED",
 	}
 	MemoryChange_value = map[string]int32{
 		"MEMORY_CHANGE_UNSPECIFIED": 0,
@@ -259,6 +262,7 @@ var (
 		"MEMORY_CHANGE_DATED":       10,
 		"MEMORY_CHANGE_UNITED":      11,
 		"MEMORY_CHANGE_PARTED":      12,
+		"MEMORY_CHANGE_ERASED":      13,
 	}
 )
 
@@ -1831,7 +1835,7 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\x1bEPISODE_OUTCOME_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17EPISODE_OUTCOME_SUCCESS\x10\x01\x12\x1b\n" +
 	"\x17EPISODE_OUTCOME_FAILURE\x10\x02\x12\x1b\n" +
-	"\x17EPISODE_OUTCOME_PARTIAL\x10\x03*\xf2\x02\n" +
+	"\x17EPISODE_OUTCOME_PARTIAL\x10\x03*\x8c\x03\n" +
 	"\fMemoryChange\x12\x1d\n" +
 	"\x19MEMORY_CHANGE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15MEMORY_CHANGE_CREATED\x10\x01\x12\x18\n" +
@@ -1846,7 +1850,8 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\x13MEMORY_CHANGE_DATED\x10\n" +
 	"\x12\x18\n" +
 	"\x14MEMORY_CHANGE_UNITED\x10\v\x12\x18\n" +
-	"\x14MEMORY_CHANGE_PARTED\x10\fB\xbd\x01\n" +
+	"\x14MEMORY_CHANGE_PARTED\x10\f\x12\x18\n" +
+	"\x14MEMORY_CHANGE_ERASED\x10\rB\xbd\x01\n" +
 	"\x11com.memsidecar.v1B\vMemoryProtoP\x01ZFgithub.com/memsidecar/memsidecar/clients/go/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
 
 var (
