@@ -7,6 +7,7 @@ told later, even to one that lies before the statement: it was true until the ch
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from memsidecar.domain.conflicts.chain import end_of, holds_at, is_moment, is_only_stated, never_true, start_of
@@ -61,13 +62,16 @@ def placed(memory: Memory, slot: Neighbourhood) -> Memory:
     if not is_only_stated(memory) or memory.valid_to is not None:
         return memory
     start = at = start_of(memory)
-    while after := [m for m in _true_at(slot, at) if _comes_after(m, memory)]:
+    # What `meet` asks for next: mostly nothing comes after it.
+    there = slot.against(at, None)
+    while after := [m for m in _true_at(there, at) if _comes_after(m, memory)]:
         at = min(map(start_of, after)) - 1
+        there = slot.against(at, at)
     return memory if at == start else replace(memory, valid_from=at)
 
 
-def _true_at(slot: Neighbourhood, at: int) -> list[Memory]:
-    return [p.memory for p in slot.against(at, at) if holds_at(p.memory, at) and not never_true(p.memory)]
+def _true_at(peers: Iterable[Peer], at: int) -> list[Memory]:
+    return [p.memory for p in peers if holds_at(p.memory, at) and not never_true(p.memory)]
 
 
 def _comes_after(other: Memory, stated: Memory) -> bool:

@@ -99,6 +99,8 @@ class Neighbourhood:
         self._view, self._memory, self._rarity, self._changing = view, memory, view.rarity, changing
         self._values = numbers_of(stance.slot, _all_keys(view, stance.values))
         self._words = words_of(stance.slot)
+        self._asked: tuple[int, int | None] | None = None
+        self._answer: list[Peer] = []
 
     def alike(self, since: int | None = None) -> list[Memory]:
         """Those that say the same for the same agent, and hold at `since` (default: when the memory begins), or later,
@@ -118,7 +120,13 @@ class Neighbourhood:
         ]
 
     def against(self, since: int, until: int | None) -> list[Peer]:
-        """Those that cannot hold at a time with it, and are true at some time from `since` to `until` (None: ever)."""
+        """Those that cannot hold at a time with it, and are true at some time from `since` to `until` (None: ever). The
+        last answer is kept: a neighbourhood is of one moment of the store."""
+        if self._asked != (since, until):
+            self._asked, self._answer = (since, until), self._against(since, until)
+        return self._answer
+
+    def _against(self, since: int, until: int | None) -> list[Peer]:
         if self.stance.slot.family == EXPERIENCE:
             sought = Sought(words=self._words, negated=not self.stance.slot.negated, since=since, until=until)
         elif self.single:
