@@ -51,10 +51,8 @@ def open_tracer(config: Config, stack: AsyncExitStack) -> Tracer | None:
         return None
     try:
         from memsidecar.adapters.opentelemetry_tracing import OpenTelemetryTracer, TracingSettings
-    except ModuleNotFoundError as error:
-        how = "pip install 'memsidecar[tracing]', or leave the endpoint empty (OTEL_SDK_DISABLED=true)"
-        raise InvalidField("tracing.endpoint", f"needs {error.name}, which is not installed: {how}") from None
-    try:
+
+        # Some of its variables are read when the SDK is loaded, some when it is used.
         tracer = OpenTelemetryTracer(
             TracingSettings(
                 endpoint=settings.url,
@@ -69,6 +67,9 @@ def open_tracer(config: Config, stack: AsyncExitStack) -> Tracer | None:
                 version=__version__,
             )
         )
+    except ModuleNotFoundError as error:
+        how = "pip install 'memsidecar[tracing]', or leave the endpoint empty (OTEL_SDK_DISABLED=true)"
+        raise InvalidField("tracing.endpoint", f"needs {error.name}, which is not installed: {how}") from None
     except ValueError:
         raise InvalidField("tracing.endpoint", "one of the OTEL_* variables has a value that cannot be read") from None
     stack.push_async_callback(partial(tracer.close, min(FLUSH, config.drain_grace)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
@@ -31,9 +34,22 @@ async def test_without_the_libraries_the_endpoint_says_what_to_install(monkeypat
 
 
 async def test_a_variable_that_the_sdk_cannot_read_is_an_error_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    # With the SDK loaded already, which reads others of its variables then.
+    async with AsyncExitStack() as stack:
+        assert open_tracer(Config(tracing=Tracing("http://localhost:4318")), stack) is not None
     monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "many")
     with pytest.raises(InvalidField, match="OTEL_"):
         open_tracer(Config(tracing=Tracing("http://localhost:4318")), AsyncExitStack())
+
+
+def test_a_variable_that_the_sdk_reads_when_it_is_loaded_is_one_too(tmp_path: Path) -> None:
+    flags = [f"--data-dir={tmp_path}", f"--listen.socket={tmp_path}/s", "--tracing.endpoint=http://localhost:4318"]
+    command = [sys.executable, "-m", "memsidecar", "serve", *flags]
+    environment = {**os.environ, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "many"}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert "tracing.endpoint: one of the OTEL_* variables has a value that cannot be read" in told.stderr
+    assert "Traceback" not in told.stderr
+    assert told.returncode != 0
 
 
 async def test_spans_that_were_lost_are_a_metric() -> None:
