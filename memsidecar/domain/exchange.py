@@ -20,12 +20,12 @@ _READ = 400
 _SAME = 0.5
 # By its beginning: "I have never been there, can you help?" says something, too.
 _ASKS = re.compile(
-    r"""^\W*(?:(?:so|and|but|ok|okay|hey|hi|hello|well|then|please|now)\b\W*){0,3}
+    r"""\W*(?:(?:so|and|but|ok|okay|hey|hi|hello|well|then|please|now)\b\W*){0,3}
         (?:(?:who|what|when|where|which|why|how|is|are|am|was|were|do|does|did|has|have|can|could|will|would|should)
-        (?:se|m|['’]s)?\b|(?:tell|show|remind|give)\sme\b)
-    |什么|哪|谁|几|多少|怎么|如何|吗|呢""",
+        (?:se|m|['’]s)?\b|(?:tell|show|remind|give)\sme\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ASKS_IN_CHINESE = re.compile("什么|哪|谁|几|多少|怎么|如何|吗|呢")
 
 
 def transcript(said: Iterable[tuple[Role, str]]) -> str:
@@ -47,7 +47,7 @@ def asks_the_same(text: str, terms: Sequence[str]) -> bool:
         text = f"{text[: _READ // 2]}\n{text[-_READ // 2 :]}"
     wanted: set[str] = set(terms)
     asked: set[str] = set()
-    parts = [(sentence, _ASKS.search(sentence) is not None) for sentence in sentences(text)]
+    parts = [(sentence, _asks(sentence)) for sentence in sentences(text)]
     if not any(asks for _, asks in parts):
         return False
     for sentence, asks in parts:
@@ -57,3 +57,9 @@ def asks_the_same(text: str, terms: Sequence[str]) -> bool:
         elif not wanted.isdisjoint(own):
             return False
     return bool(asked) and len(asked & wanted) >= _SAME * len(asked | wanted)
+
+
+def _asks(sentence: str) -> bool:
+    if _ASKS.match(sentence) is not None:
+        return True
+    return not sentence.isascii() and _ASKS_IN_CHINESE.search(sentence) is not None
