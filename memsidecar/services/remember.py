@@ -24,6 +24,7 @@ from memsidecar.services.earlier_deeds import EarlierDeeds
 from memsidecar.services.learning import Learning
 from memsidecar.services.preparing import Prepared, Preparing
 from memsidecar.services.residency import Residency
+from memsidecar.services.turn import Turn
 from memsidecar.services.writing import PAUSE, Pause
 
 _JOBS = uuid.UUID("2c5e9a0e-6f0b-4f52-8f3c-0d9f4b7a1e55")
@@ -134,16 +135,23 @@ class Remember:
     ) -> tuple[list[Prepared], list[list[ClaimFound]], dict[str, Counter[str]]]:
         """What is found in the drafts and in their claims. A claim that is its whole text shares the text's vectors;
         the others are embedded with it, in one call."""
-        apart = [[c for c in d.claims if embedded_text(c.body) != embedded_text(d.body)] for d in drafts]
+        turn = Turn()
+        apart: list[list[Draft]] = []
+        for draft in drafts:
+            await turn.give()
+            own_text = embedded_text(draft.body) if draft.claims else ""
+            apart.append([claim for claim in draft.claims if embedded_text(claim.body) != own_text])
         flat = [*drafts, *(claim for group in apart for claim in group)]
         found = await self._preparing(flat, embed=wait is Wait.SEARCHABLE)
         terms = {each.text: each.terms for each in found}
         prepared, rest = found[: len(drafts)], iter(found[len(drafts) :])
         claims: list[list[ClaimFound]] = []
         for draft, whole, group in zip(drafts, prepared, apart, strict=True):
+            await turn.give()
             own = {id(claim): next(rest) for claim in group}
             claims.append([])
             for claim in draft.claims:
+                await turn.give()
                 each = own.get(id(claim)) or replace(await self._preparing.read(claim.body, ""), vectors=whole.vectors)
                 terms[each.text] = each.terms
                 claims[-1].append(ClaimFound(claim, each.mentions, each.vectors))

@@ -27,6 +27,8 @@ class Outcomes:
     def __init__(self, now: int, usage_of: UsageOf) -> None:
         self._now, self._usage_of = now, usage_of
         self._room = limits.MAX_MESSAGE_BYTES - _LAST_RESERVE
+        # One for all items: each alone may be too short to give anybody a turn.
+        self._turn = Turn()
 
     async def fill(self, target: Any, outcomes: Iterable[Outcome]) -> None:
         """What an item became, then what was read out of it."""
@@ -34,9 +36,8 @@ class Outcomes:
 
     async def fill_read(self, target: Any, outcomes: Iterable[tuple[Outcome | Declined, str]]) -> None:
         """Outcomes, each with the name of the memory that it was read from, empty for what was given itself."""
-        turn = Turn()
         for outcome, source in outcomes:
-            await turn.give()
+            await self._turn.give()
             if self._room <= 0 and (source or isinstance(outcome, Declined)):
                 return
             added: pb.RememberOutcome = target.add()
