@@ -54,9 +54,8 @@ def undelete(decision: Decision, memory_id: str, rules: ConflictRules = DEFAULT_
     if memory.state is not State.DELETED:
         return memory
     restored = _restore(decision, memory, rules)
-    readings = [
-        reading for reading in _memories(decision, decision.view.read_from(memory_id)) if _went(reading, memory)
-    ]
+    along = _memories(decision, decision.view.read_from(memory_id))
+    readings = [reading for reading in along if _went(decision, reading, memory)]
     for reading in readings:
         _restore(decision, reading, rules)
     for entity in _memories(decision, (i for each in (memory, *readings) for i in each.mentions)):
@@ -74,12 +73,18 @@ def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
     forget(decision, memory_id)
     mentions = [*memory.mentions]
     for reading in _unsaid(decision, readings):
+        mentions += reading.mentions
+        if left := _memories(decision, sources_of(reading)):
+            _go_with(decision, reading, memory, max(left, key=lambda each: each.deleted_at or 0))
+            continue
         decision.record(MemoryPurged(reading.id, decision.request.actor, UNSAID))
         forget(decision, reading.id)
-        mentions += reading.mentions
     for entity in _memories(decision, mentions):
         if discovered(entity) and not any(decision.view.naming(entity.id)):
             decision.record(MemoryPurged(entity.id, decision.request.actor, UNNAMED))
+    # Those that only deleted memories name come back with them.
+    for entity in left_alone(decision, mentions):
+        soft_delete(decision, entity, UNNAMED)
 
 
 def soft_delete(decision: Decision, memory: Memory, reason: str) -> Memory:
@@ -126,9 +131,28 @@ def _has_lost_all(decision: Decision, reading: Memory) -> bool:
     return all(source is None or source.state is State.DELETED for source in sources)
 
 
-def _went(reading: Memory, source: Memory) -> bool:
-    """Whether it was deleted with its source, not by itself."""
-    return reading.state is State.DELETED and reading.deleted_at == source.deleted_at
+def _go_with(decision: Decision, reading: Memory, purged: Memory, source: Memory) -> None:
+    """Delete what a purged memory said, and a soft-deleted one says, too, as if with that: it comes back, and is
+    purged, with it. What was deleted by itself stays so."""
+    if reading.state is not State.DELETED:
+        leave(decision, reading.id)
+    elif reading.deleted_at != purged.deleted_at:
+        return
+    gone = replace(
+        reading,
+        state=State.DELETED,
+        deleted_at=source.deleted_at,
+        purge_at=source.purge_at,
+        updated_at=decision.now,
+        version=reading.version + 1,
+    )
+    decision.record(MemoryRecorded(Change.DELETED, gone, None, decision.request.actor, UNSAID))
+
+
+def _went(decision: Decision, reading: Memory, source: Memory) -> bool:
+    """Whether it was deleted with one of its sources, not by itself."""
+    sources = (source, *_memories(decision, sources_of(reading)))
+    return reading.state is State.DELETED and any(each.deleted_at == reading.deleted_at for each in sources)
 
 
 def _memories(decision: Decision, ids: Iterable[str]) -> list[Memory]:

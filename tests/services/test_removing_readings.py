@@ -99,3 +99,45 @@ async def test_what_comes_due_is_purged_with_its_text(learning: Stack) -> None:
     for memory in read:
         with pytest.raises(NotFound):
             await learning.memories.get(WHO, memory.id)
+
+
+async def twice(learning: Stack) -> tuple[Memory, Memory, list[Memory]]:
+    """Two turns that say one thing, both soft-deleted, and what was read from them."""
+    first, read = parts(await tell(learning, "I live in Quito."))
+    learning.clock.time += 1_000_000
+    second, _ = parts(await tell(learning, "Well, I live in Quito.", session="t"))
+    for turn in (first, second):
+        learning.clock.time += 1_000_000
+        await learning.memories.delete(WHO, turn.id, "", False, "", NO)
+    assert await states(learning, read) == {State.DELETED}
+    return first, second, read
+
+
+async def test_what_two_texts_said_comes_back_with_either(learning: Stack) -> None:
+    first, _, read = await twice(learning)
+    await learning.memories.undelete(WHO, first.id, NO)
+    assert await states(learning, [first, *read]) == {State.ACTIVE}
+
+
+@pytest.mark.parametrize("purged", [0, 1])
+async def test_what_a_deleted_text_says_is_not_purged_with_another(learning: Stack, purged: int) -> None:
+    *turns, read = await twice(learning)
+    await learning.memories.delete(WHO, turns[purged].id, "", True, "", NO)
+    assert await states(learning, read) == {State.DELETED}
+    await learning.memories.undelete(WHO, turns[1 - purged].id, NO)
+    assert await states(learning, [turns[1 - purged], *read]) == {State.ACTIVE}
+
+
+async def test_what_a_deleted_text_says_goes_with_a_purged_one_and_comes_back(learning: Stack) -> None:
+    first, read = parts(await tell(learning, "I live in Quito."))
+    learning.clock.time += 1_000_000
+    second, _ = parts(await tell(learning, "Well, I live in Quito.", session="t"))
+    await learning.memories.delete(WHO, first.id, "", False, "", NO)
+    learning.clock.time += 1_000_000
+    await learning.memories.delete(WHO, second.id, "", True, "", NO)
+    named = [await learning.memories.get(WHO, each) for each in {i for memory in read for i in memory.mentions}]
+    assert named
+    assert await states(learning, [*read, *named]) == {State.DELETED}
+    assert await learning.texts(ANN) == []
+    await learning.memories.undelete(WHO, first.id, NO)
+    assert await states(learning, [first, *read, *named]) == {State.ACTIVE}
