@@ -66,18 +66,17 @@ def _state_and_kind(resident: Resident, wanted: Filter, now: int, known: int) ->
         # Expiry is a matter of time, not of what is stored: an active memory past its time is EXPIRED.
         mask = live & np.isin(state, [int(s) for s in states - {State.EXPIRED}])
         mask &= _of_kind(columns, wanted)
-    active: Any = state == int(State.ACTIVE)
+    waiting: Any = False
     if columns.last_superseding > known:
         # So is superseding: what another memory will supersede is ACTIVE until then.
         superseded: Any = columns["superseded"]
         waiting = superseded > known
-        active = active | waiting
         mask &= ~waiting
         if State.ACTIVE in states:
             mask |= waiting & _of_kind(columns, wanted)
     if columns.first_expiry <= now:
         expires: Any = columns["expires"]
-        expired = live & active & (expires <= now)
+        expired = live & ((state == int(State.ACTIVE)) | waiting) & (expires <= now)
         mask &= ~expired
         if State.EXPIRED in states:
             mask |= expired & _of_kind(columns, wanted)
