@@ -91,20 +91,12 @@ def fold(numbers: Sequence[int]) -> list[list[int]]:
     return list(groups.values())
 
 
-def vary(
-    scores: NDArray[np.float32],
-    vectors: NDArray[np.float32],
-    count: int,
-    diversity: float,
-    opens: NDArray[np.intp] | None = None,
-) -> NDArray[np.intp]:
+def vary(scores: NDArray[np.float32], vectors: NDArray[np.float32], count: int, diversity: float) -> NDArray[np.intp]:
     """Places of `count` candidates, each chosen for its score less what the chosen ones already say.
 
     Maximal marginal relevance (Carbonell & Goldstein, SIGIR 1998): (1 - diversity) x score / best score - diversity x
     highest cosine to one already chosen. `scores` are best first; `vectors` float32 (n, dimensions), unit length, a
-    zero row for a memory without one, which is like nothing. `diversity` is 0 (the order as it is) to 1. `opens` says
-    how many are chosen before a candidate may be, ascending from 0: so further candidates change nothing of what is
-    chosen before them.
+    zero row for a memory without one, which is like nothing. `diversity` is 0 (the order as it is) to 1.
     """
     total = len(scores)
     count = min(count, total)
@@ -113,20 +105,12 @@ def vary(
     best = float(scores[0])
     relevance = scores.astype(np.float64) / best if best > 0 else np.zeros(total)
     likeness = np.zeros(total)
-    open_places = np.ones(total, dtype=np.bool_)
     chosen: list[int] = []
     while len(chosen) < count:
         gain = (1 - diversity) * relevance - diversity * likeness
-        gain[~open_places] = -np.inf
-        if opens is not None:
-            ahead = opens > len(chosen)
-            if not (open_places & ~ahead).any():
-                ahead = opens > opens[open_places].min()
-            gain[ahead] = -np.inf
-        place = int(np.argmax(gain))
-        chosen.append(place)
-        open_places[place] = False
-        likeness = np.maximum(likeness, vectors @ vectors[place])
+        gain[chosen] = -np.inf
+        chosen.append(int(np.argmax(gain)))
+        likeness = np.maximum(likeness, vectors @ vectors[chosen[-1]])
     return np.array(chosen, dtype=np.intp)
 
 

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memsidecar.domain import limits
 from memsidecar.domain.diversity import enough, fold, fold_key, vary
 from memsidecar.domain.events import Matrix
-from memsidecar.domain.recall import Hit
+from memsidecar.domain.recall import Component, Hit
+from memsidecar.domain.scope import Partition
 from memsidecar.services.linking import Group, Linking, Placed, standings_of
 from memsidecar.services.search import Candidate, Search
 
 # Candidates looked at beyond those that are wanted: near duplicates take places, and variety needs something to choose.
 _SPARE = 10
 _VARIED_FROM = 4
-# Hits that are chosen for variety: choosing compares each with all, and the event loop waits.
-_VARIED = 100
+# Hits that are chosen for variety: choosing compares each with all, about 3 ms, and the event loop waits.
+_VARIED = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`skip` hits were on earlier pages, `most` are wanted now. `diversity` is 0 to 1. `breadth` is None for as many as
-    there are, else 0 (narrow) to 1 (open): then the scores decide how many."""
+    """Of the first `depth` hits `most` after the first `skip`: what they are depends on the depth alone, so that pages
+    of one depth agree. `diversity` is 0 to 1. `breadth` is None for as many as there are, else 0 (narrow) to 1 (open):
+    then the scores decide how many. No hit scores more than `ceiling`: the last of those before."""
 
     skip: int
     most: int
+    depth: int
     diversity: float
     breadth: float | None
+    ceiling: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,55 @@ class Page:
     starved: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What pages before have shown: all that their hits stand for, and the score of the last of them. `more`: that was
+    not all."""
+
+    told: frozenset[tuple[Partition, str]]
+    lowest: float
+    more: bool
+    starved: bool = False
+
+
 def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
     """The page of an answer. Near duplicates take no places: as many more candidates are looked at as it takes."""
-    depth = min(wanted.skip + wanted.most, limits.MAX_DEPTH_OF_PAGES)
+    found = _found(searches, wanted)
+    page = found.placed[wanted.skip : min(wanted.skip + wanted.most, wanted.depth)]
+    if wanted.breadth is not None:
+        page = page[: enough([one.score for one in page], wanted.breadth, wanted.most)]
+    hits = [_hit(searches, found.ranked, one, found.best, wanted.ceiling) for one in page]
+    more = wanted.breadth is None and len(found.placed) > wanted.skip + len(page)
+    return Page(hits, more, found.first, found.starved)
+
+
+def passed(searches: Sequence[Search], wanted: Wanted) -> Before:
+    """What the hits of `answer` stand for, without the hits."""
+    found = _found(searches, wanted)
+    shown = found.placed[wanted.skip : min(wanted.skip + wanted.most, wanted.depth)]
+    told = frozenset(name for one in shown for name in _names(searches, found.ranked, one))
+    lowest = min((one.score for one in shown), default=wanted.ceiling)
+    return Before(told, min(lowest, wanted.ceiling), len(found.placed) > wanted.skip + len(shown), found.starved)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    ranked: list[Candidate]
+    placed: list[Placed]
+    starved: bool
+
+    @property
+    def first(self) -> int:
+        return self.ranked[0].place if self.ranked else -1
+
+    @property
+    def best(self) -> float:
+        return self.ranked[0].score
+
+
+def _found(searches: Sequence[Search], wanted: Wanted) -> _Found:
+    """The first `depth` places, and one more if there is one."""
+    depth = wanted.depth
     had = [search.had() for search in searches]
     looked_at = depth * _VARIED_FROM if wanted.diversity > 0 else depth + _SPARE
     looked_at += sum(map(len, had))
@@ -53,7 +102,7 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
         found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]
         ranked = sorted(found)[: looked_at + 1] if len(searches) > 1 else found
         if not ranked:
-            return Page([], False, -1)
+            return _Found([], [], False)
         folded = _folded(searches, ranked)
         groups = _new(folded, ranked, had) if any(had) else folded
         # Many near duplicates must not take the places of what else there is.
@@ -62,15 +111,9 @@ def answer(searches: Sequence[Search], wanted: Wanted) -> Page:
         looked_at *= _VARIED_FROM
     starved = len(folded) <= depth and len(folded) < len(ranked) and any(search.full for search in searches)
     if wanted.diversity > 0:
-        groups = _varied(searches, ranked, groups, depth + 1, wanted)
-    best = ranked[0].score
-    placed = Linking(searches, ranked, groups).first(depth + 1)
-    page = placed[wanted.skip : depth]
-    if wanted.breadth is not None:
-        page = page[: enough([one.score for one in page], wanted.breadth, wanted.most)]
-    hits = [_hit(searches, ranked, one, best) for one in page]
-    more = wanted.breadth is None and len(placed) > depth and depth < limits.MAX_DEPTH_OF_PAGES
-    return Page(hits, more, ranked[0].place, starved)
+        groups = _varied(searches, ranked, groups, depth + 1, wanted.diversity)
+    told = {(place, name) for place, search in enumerate(searches) for name in search.told()}
+    return _Found(ranked, Linking(searches, ranked, groups, told).first(depth + 1), starved)
 
 
 def _folded(searches: Sequence[Search], ranked: Sequence[Candidate]) -> list[Group]:
@@ -131,21 +174,49 @@ def _new(groups: Sequence[Group], ranked: Sequence[Candidate], had: Sequence[fro
 
 
 def _varied(
-    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[Group], count: int, wanted: Wanted
+    searches: Sequence[Search], ranked: Sequence[Candidate], groups: list[Group], count: int, diversity: float
 ) -> list[Group]:
     """The first `_VARIED` by variety, the others after them as they are."""
-    # Each page chooses from as many more, so that the pages before it stay as they were.
-    opens = np.array([group.best // (_VARIED_FROM * wanted.most) * wanted.most for group in groups], dtype=np.intp)
-    pool = groups[: int(np.searchsorted(opens, _VARIED, side="right"))]
+    count = min(count, _VARIED)
+    pool = groups[: _VARIED_FROM * count]
     firsts = [ranked[group.best] for group in pool]
     scores = np.array([one.score for one in firsts], dtype=np.float32)
-    vectors: Matrix = np.stack([searches[one.place].vector(one.number) for one in firsts])
-    chosen = vary(scores, vectors, min(count, _VARIED), wanted.diversity, opens[: len(pool)]).tolist()
+    chosen = vary(scores, _vectors(searches, firsts), count, diversity).tolist()
     taken = set(chosen)
     return [groups[place] for place in (*chosen, *(p for p in range(len(groups)) if p not in taken))]
 
 
-def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed, best: float) -> Hit:
+def _vectors(searches: Sequence[Search], candidates: Sequence[Candidate]) -> Matrix:
+    """The first vector of each, zeros without one."""
+    found: list[Matrix] = [np.empty(0, dtype=np.float32)] * len(candidates)
+    for place, search in enumerate(searches):
+        mine = [number for number, one in enumerate(candidates) if one.place == place]
+        for number, vector in zip(mine, search.vectors([candidates[number].number for number in mine]), strict=True):
+            found[number] = vector
+    return np.stack(found)
+
+
+def _names(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed) -> Iterator[tuple[Partition, str]]:
+    """All that a place stands for."""
+    if placed.brought is not None:
+        yield placed.brought.scope.partition, placed.brought.id
+    if placed.group is not None:
+        if placed.group.source is not None:
+            yield placed.group.source.scope.partition, placed.group.source.id
+        for one in (ranked[place] for place in placed.group.members):
+            yield searches[one.place].name(one.number)
+
+
+def _hit(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed, best: float, ceiling: float) -> Hit:
+    hit = _uncapped(searches, ranked, placed, best)
+    if hit.score <= ceiling:
+        return hit
+    over = ceiling - hit.score
+    components = (*hit.components, Component("cap", 1.0, over, over)) if hit.components else ()
+    return replace(hit, score=ceiling, components=components)
+
+
+def _uncapped(searches: Sequence[Search], ranked: Sequence[Candidate], placed: Placed, best: float) -> Hit:
     search, group = searches[placed.place], placed.group
     if group is None:
         assert placed.brought is not None

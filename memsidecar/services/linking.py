@@ -42,13 +42,14 @@ class Placed:
 
 @dataclass(slots=True)
 class Linking:
-    """`ranked` are the candidates of all searches, `groups` places among them, best first."""
+    """`ranked` are the candidates of all searches, `groups` places among them, best first. What is `done` stands
+    somewhere already: nothing is brought up in its stead."""
 
     searches: Sequence[Search]
     ranked: Sequence[Candidate]
     groups: Sequence[Group]
+    done: set[tuple[int, str]]
     _placed: list[Placed] = field(default_factory=list)
-    _done: set[tuple[int, str]] = field(default_factory=set)
     _group_of: dict[tuple[int, str], Group] = field(default_factory=dict)
 
     def first(self, count: int) -> list[Placed]:
@@ -58,7 +59,7 @@ class Linking:
         for group in self.groups:
             if len(self._placed) >= count:
                 break
-            if self._names(group)[0] in self._done:
+            if self._names(group)[0] in self.done:
                 continue
             here, name = self._of(group), self._names(group)[0][1]
             standings = standings_of(self.searches, self.ranked, group)
@@ -83,7 +84,7 @@ class Linking:
     def _bring(self, others: Sequence[str], group: Group, here: Placed, counterpart_of: str) -> None:
         """Put one of the others here, unless one of them stands above already or here itself."""
         place, own = here.place, self._names(group)
-        if any((place, each) in own or (place, each) in self._done for each in others):
+        if any((place, each) in own or (place, each) in self.done for each in others):
             return
         search = self.searches[place]
         found = [memory for each in others if (memory := search.wanted(each)) is not None]
@@ -95,14 +96,14 @@ class Linking:
         known = self._group(place, chosen.id)
         self._put(Placed(here.score, place, known, None if known else chosen, counterpart_of))
         # Facts that it states need no place of their own.
-        self._done.update((place, each.id) for each in found if chosen.id in sources_of(each))
+        self.done.update((place, each.id) for each in found if chosen.id in sources_of(each))
 
     def _put(self, placed: Placed) -> None:
         self._placed.append(placed)
         if placed.group is not None:
-            self._done.update(self._names(placed.group))
+            self.done.update(self._names(placed.group))
         elif placed.brought is not None:
-            self._done.add((placed.place, placed.brought.id))
+            self.done.add((placed.place, placed.brought.id))
 
     def _names(self, group: Group) -> list[tuple[int, str]]:
         """Of all that it stands for, what is shown first."""

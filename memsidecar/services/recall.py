@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from memsidecar.domain.confidence import answer_confidence
 from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
+from memsidecar.domain.limits import MAX_DEPTH_OF_PAGES
 from memsidecar.domain.newer_first import newer_first
 from memsidecar.domain.profile import Profile, with_weights
 from memsidecar.domain.profile_choice import Choice
@@ -25,11 +27,12 @@ from memsidecar.domain.recall import (
 )
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.ports.runtime import Clock
-from memsidecar.services.answering import Wanted, answer
+from memsidecar.services.answering import Before, Page, Wanted, answer, passed
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.conversation import Conversation
 from memsidecar.services.long_texts import is_long
 from memsidecar.services.named_times import NO_TIMES, NamedTimes, Times
+from memsidecar.services.paging import below, strata
 from memsidecar.services.past import Past
 from memsidecar.services.patience import seconds_for_sources
 from memsidecar.services.plan import FINDERS, NO_SESSION, Plan, note, report_of, understood
@@ -44,6 +47,8 @@ from memsidecar.services.usages import Usages
 _ALL = frozenset(Tier)
 # Building more hits than this takes longer than the rest of a recall.
 MANY_HITS = 50
+_Part = TypeVar("_Part", Page, Before)
+
 # Times as many candidates, when those that say the same have crowded out the others.
 WIDER, WIDEST = 8, 64
 
@@ -247,12 +252,13 @@ class Recall:
     async def _finished(self, plan: Plan, vector: Matrix | None) -> Recalled:
         """The whole answer, looked at a second time if there is somebody to do it, its hits counted as recalled."""
         skip, most = plan.question.skip, plan.question.max_hits
-        if self._reranking is None or Tier.RERANKER not in plan.tiers or skip >= self._reranking.top_n:
-            whole = await self._ranked(plan, vector, skip, most)
+        # From the first hit on, whatever the page: a page that was put in order alone would repeat others' hits.
+        again = 0 if self._reranking is None else -(-self._reranking.top_n // most) * most
+        if self._reranking is None or Tier.RERANKER not in plan.tiers or skip >= again:
+            whole = await self._ranked(plan, vector, skip, most, again)
             self._require_one(whole.reports)
         else:
-            # From the first hit on, whatever the page: a page that was put in order alone would repeat others' hits.
-            whole = await self._ranked(plan, vector, 0, max(skip + most, self._reranking.top_n))
+            whole = await self._ranked(plan, vector, 0, again)
             self._require_one(whole.reports)
             reranked = await self._reranking.rerank(plan.question.text, whole.hits, plan.deadline)
             whole = replace(
@@ -267,14 +273,35 @@ class Recall:
             await asyncio.sleep(0)  # they are written next
         return whole
 
-    async def _ranked(self, plan: Plan, vector: Matrix | None, skip: int, most: int) -> Recalled:
-        """`most` hits after the first `skip`."""
-        return self._answer(plan, vector, await self._searched(plan, vector, most), skip, most)
+    async def _ranked(self, plan: Plan, vector: Matrix | None, skip: int, most: int, first: int = 0) -> Recalled:
+        """`most` hits after the first `skip`. All pages are of the same size; `first` is how many hits were found
+        together at the top, if more than a page."""
+        told: frozenset[tuple[Partition, str]] = frozenset()
+        ceiling = 1.0
+        for stratum in strata(first or most):
+            part = replace(plan, question=below(plan.question, stratum, told))
+            if skip < stratum.end or stratum.is_last:
+                wanted = self._wanted(plan, skip - stratum.start, most, stratum.depth, ceiling)
+                found = self._answer(part, vector, await self._searched(part, vector, stratum.depth), wanted)
+                more = found.more and skip + len(found.hits) < MAX_DEPTH_OF_PAGES
+                return replace(found, messages=() if skip else found.messages, more=more)
+            wanted = self._wanted(plan, 0, stratum.depth, stratum.depth, ceiling)
+            before = self._widened(part, vector, await self._searched(part, vector, stratum.depth), wanted, passed)[0]
+            told, ceiling = told | before.told, before.lowest
+            await asyncio.sleep(0)
+            await _at_rest(plan.loaded)
+        raise AssertionError("the last stratum has no end")
 
-    async def _searched(self, plan: Plan, vector: Matrix | None, most: int) -> list[Search]:
+    def _wanted(self, plan: Plan, skip: int, most: int, depth: int, ceiling: float) -> Wanted:
+        question = plan.question
+        diversity = plan.profile.diversity if question.diversity is None else question.diversity
+        breadth = plan.residents[0][1].cues.breadth if question.adaptive else None
+        return Wanted(skip, most, depth, diversity, breadth, ceiling)
+
+    async def _searched(self, plan: Plan, vector: Matrix | None, depth: int) -> list[Search]:
         """The searches, before anybody else has had a turn of the loop; but many hits take one of their own, if no
         partition has changed meanwhile."""
-        if most <= MANY_HITS:
+        if depth <= MANY_HITS:
             return self._search(plan, vector)
         before = _revisions(plan)
         searches = [self._searching(plan, *each) for each in plan.residents]
@@ -283,7 +310,7 @@ class Recall:
             if not await self._unchanged(plan, before):
                 return self._search(plan, vector)
             search.rank()
-            for _ in search.reading(plan.question.skip + most):
+            for _ in search.reading(depth):
                 await asyncio.sleep(0)
             if not await self._unchanged(plan, before):
                 return self._search(plan, vector)
@@ -317,18 +344,28 @@ class Recall:
             resident, plan.question, analysis, plan.profile, plan.now, self._clock.monotonic, known=plan.known
         )
 
-    def _answer(self, plan: Plan, vector: Matrix | None, searches: list[Search], skip: int, most: int) -> Recalled:
-        question, analysis = plan.question, plan.residents[0][1]
-        session = NO_SESSION if plan.heard is None else plan.heard.report
-        reports = [session, *(report_of(plan, tier, searches) for tier in FINDERS)]
-        diversity = plan.profile.diversity if question.diversity is None else question.diversity
-        breadth = analysis.cues.breadth if question.adaptive else None
-        wanted, wider = Wanted(skip, most, diversity, breadth), 1
-        page = answer(searches, wanted)
-        while page.starved and wider < WIDEST:
+    def _widened(
+        self,
+        plan: Plan,
+        vector: Matrix | None,
+        searches: list[Search],
+        wanted: Wanted,
+        of: Callable[[Sequence[Search], Wanted], _Part],
+    ) -> tuple[_Part, list[Search]]:
+        """What there is of the searches, or of wider ones when too many candidates say the same."""
+        wider = 1
+        part = of(searches, wanted)
+        while part.starved and wider < WIDEST:
             wider *= WIDER
             searches = self._search(plan, vector, wider)
-            page = answer(searches, wanted)
+            part = of(searches, wanted)
+        return part, searches
+
+    def _answer(self, plan: Plan, vector: Matrix | None, searches: list[Search], wanted: Wanted) -> Recalled:
+        question = plan.question
+        session = NO_SESSION if plan.heard is None else plan.heard.report
+        reports = [session, *(report_of(plan, tier, searches) for tier in FINDERS)]
+        page, searches = self._widened(plan, vector, searches, wanted, answer)
         # Partitions share one question: the one that the best hit is from has the answer, or none has.
         grounds = searches[page.first].grounds if page.first >= 0 else NO_GROUNDS
         return Recalled(
@@ -337,7 +374,7 @@ class Recall:
             plan.residents[0][0].head.revision,
             answer_confidence(grounds) if page.first >= 0 else 0.0,
             grounds,
-            plan.heard.messages if plan.heard is not None and not question.skip else (),
+            plan.heard.messages if plan.heard is not None else (),
             understood(plan) if question.explain else None,
             page.more,
         )

@@ -188,13 +188,18 @@ class Search:
 
     def had(self) -> frozenset[int]:
         """The candidates that whoever asks has already."""
-        without = self._question.without
-        if not without:
+        names = self.told()
+        if not names:
             return frozenset()
-        # By name: a partition's hash is made anew each time.
-        user, known = self._resident.partition.user, self._resident.lookup.rows
-        rows = [row for partition, i in without if partition.user == user and (row := known.get(i)) is not None]
+        known = self._resident.lookup.rows
+        rows = [row for name in names if (row := known.get(name)) is not None]
         return frozenset(np.flatnonzero(np.isin(self._rows, rows)).tolist())
+
+    def told(self) -> frozenset[str]:
+        """The memories of this partition that whoever asks has already, candidates or not."""
+        # By name: a partition's hash is made anew each time.
+        user = self._resident.partition.user
+        return frozenset(name for partition, name in self._question.without if partition.user == user)
 
     @property
     def links(self) -> bool:
@@ -319,12 +324,12 @@ class Search:
         return self._resident.records.get(int(self._rows[candidate]))
 
     def name(self, candidate: int) -> tuple[Partition, str]:
-        return self._resident.partition, self.memory(candidate).id
+        read = self._read.get(candidate)
+        return self._resident.partition, (self.memory(candidate) if read is None else read[0]).id
 
-    def vector(self, candidate: int) -> Matrix:
-        """The first vector of a candidate; zeros without one."""
-        taken: Matrix = self._resident.vectors.take(self._rows[candidate : candidate + 1].astype(np.int32))[0]
-        return taken
+    def vectors(self, candidates: Sequence[int]) -> Matrix:
+        """The first vector of each candidate; zeros without one."""
+        return self._resident.vectors.take(self._rows[list(candidates)].astype(np.int32))
 
     @property
     def grounds(self) -> Grounds:

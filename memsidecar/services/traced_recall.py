@@ -9,6 +9,7 @@ from typing import Any
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.recall import Question, Recalled
 from memsidecar.ports.tracing import Tracer
+from memsidecar.services.answering import Wanted
 from memsidecar.services.plan import Plan
 from memsidecar.services.recall import Recall
 from memsidecar.services.search import Search
@@ -30,9 +31,9 @@ class TracedRecall(Recall):
         with self._tracer.span("recall.understand"):
             return await super()._plan(question)
 
-    def _answer(self, plan: Plan, vector: Matrix | None, searches: list[Search], skip: int, most: int) -> Recalled:
+    def _answer(self, plan: Plan, vector: Matrix | None, searches: list[Search], wanted: Wanted) -> Recalled:
         with self._tracer.span("recall.choose") as span:
-            recalled = super()._answer(plan, vector, searches, skip, most)
+            recalled = super()._answer(plan, vector, searches, wanted)
             span.set({"memsidecar.hits": len(recalled.hits), "memsidecar.degraded": recalled.degraded})
             return recalled
 

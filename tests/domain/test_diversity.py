@@ -107,21 +107,3 @@ def test_a_narrow_question_gets_fewer_hits_than_an_open_one() -> None:
     assert enough(scores, 1.0, 3) == 3
     assert enough([], 1.0, 3) == 0
     assert enough([0.0, 0.0], 0.0, 10) == 2
-
-
-@given(
-    st.lists(st.floats(0, 1, width=32), min_size=1, max_size=24),
-    st.lists(st.integers(0, 4), min_size=24, max_size=24),
-    st.integers(1, 5),
-    st.floats(0.1, 1),
-)
-def test_further_candidates_change_nothing_of_the_pages_before(
-    values: list[float], topics: list[int], most: int, diversity: float
-) -> None:
-    scores = np.array(sorted(values, reverse=True), dtype=np.float32)
-    vectors = np.eye(5, dtype=np.float32)[topics[: len(scores)]]
-    opens = np.arange(len(scores)) // (2 * most) * most
-    whole = vary(scores, vectors, len(scores), diversity, opens).tolist()
-    assert sorted(whole) == list(range(len(scores)))
-    seen = slice(0, 2 * most)
-    assert whole[:most] == vary(scores[seen], vectors[seen], most, diversity, opens[seen]).tolist()

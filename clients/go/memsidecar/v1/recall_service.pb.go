@@ -509,8 +509,9 @@ type RecallOptions struct {
 	// Only memories of the time that the question names, if it names one. Without
 	// this, that time is a bonus.
 	OnlyNamedTime bool `protobuf:"varint,15,opt,name=only_named_time,json=onlyNamedTime,proto3" json:"only_named_time,omitempty"`
-	// From the previous answer, with all else equal. A write in between may move a
-	// hit from one page to the other.
+	// From the previous answer, with all else equal. No hit is on two pages; a write in
+	// between may move one from one page to the other. Pages of another size may be in
+	// another order further down, where more candidates are looked at.
 	PageToken     string `protobuf:"bytes,16,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1592,7 +1593,7 @@ type RecallOnceResponse struct {
 	Confidence float64 `protobuf:"fixed64,5,opt,name=confidence,proto3" json:"confidence,omitempty"`
 	// Only when explanations are asked for.
 	Analysis *QueryAnalysis `protobuf:"bytes,6,opt,name=analysis,proto3" json:"analysis,omitempty"`
-	// Empty when there are no more hits.
+	// Empty when there are no more hits, and after 1000, which is as far as pages go.
 	NextPageToken string `protobuf:"bytes,7,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Messages of Query.session that bear on the question, best first; they are not
 	// among the hits, because they are not long-term memory yet. On the first page;

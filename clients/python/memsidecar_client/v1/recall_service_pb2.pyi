@@ -309,8 +309,9 @@ class RecallOptions(google.protobuf.message.Message):
     this, that time is a bonus.
     """
     page_token: builtins.str
-    """From the previous answer, with all else equal. A write in between may move a
-    hit from one page to the other.
+    """From the previous answer, with all else equal. No hit is on two pages; a write in
+    between may move one from one page to the other. Pages of another size may be in
+    another order further down, where more candidates are looked at.
     """
     @property
     def tiers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[global___Tier.ValueType]:
@@ -793,7 +794,7 @@ class RecallOnceResponse(google.protobuf.message.Message):
     confidence: builtins.float
     """0 to 1. How far the answer can be relied on."""
     next_page_token: builtins.str
-    """Empty when there are no more hits."""
+    """Empty when there are no more hits, and after 1000, which is as far as pages go."""
     @property
     def hits(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Hit]:
         """Best first."""
