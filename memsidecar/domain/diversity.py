@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import dropwhile
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +18,19 @@ from memsidecar.domain.tokens import LETTER
 _DAY = 24 * 3600 * 1_000_000
 _WORDS = re.compile(rf"{LETTER}+")
 _ASCII_WORDS = re.compile("[a-z0-9]+")
-# What speakers put around a sentence without changing what it says.
+# What speakers put before a sentence without changing what it says; further on "ok" and "well" are words.
 _FILLERS = frozenset("oh ah hey hi hello well so yeah yes ok okay haha lol btw um uh".split())
+# Signs that say something: C++ and C#, $12 and 12 %, -5 and 5, A+ and A-, < and >, a question and a statement. Beyond
+# ASCII what Unicode calls a symbol. Dashes, brackets, quotes, full stops and emphasis do not.
+_ASCII_SIGNS = (
+    r"[$%&+<>=|\\@#?]|~(?=[0-9])|(?<![a-z0-9-])-(?=[0-9])|(?<=[a-z0-9])-(?![a-z0-9-])"
+    r"|(?<=[a-z0-9])[\^*_](?=[a-z0-9])|(?<=\b[a-z0-9])\*(?!\*)"
+)
+# The look ahead is for speed: most characters are none.
+_SIGNS = re.compile(rf"(?=[-$%&+<>=|\\@#?~^*_])(?:{_ASCII_SIGNS})|[^\x00-\x7f\w\s]|[\U0001f3fb-\U0001f3ff]")
+_SYMBOLS = frozenset(("Sc", "Sm", "So"))
+_SKINS = range(0x1F3FB, 0x1F400)
+_MINUS = "\u2212"
 # "I ran today" is another fact on another day.
 _RELATIVE_WORDS = frozenset(
     """today tonight yesterday tomorrow now just ago this last next morning afternoon evening recently
@@ -40,17 +53,17 @@ OPEN_SHARE = 0.3
 def fold_key(memory: Memory) -> str:
     """Two memories with one key say the same of the same: one of them is enough in an answer.
 
-    Every word counts, in order, with its numbers and negations; only case, width, punctuation and interjections do
-    not. Who says it counts, what else the memory holds (the object of a fact, the steps of a procedure), and, where
-    words such as "today" are in it, the day: a distinct fact is never folded away, at the price of showing some
-    paraphrases twice.
+    Every word counts, in order, with its numbers, signs and negations; only case, width, punctuation that says nothing
+    and interjections before it do not. Who says it counts, what else the memory holds (the object of a fact, the steps
+    of a procedure), and, where words such as "today" are in it, the day: a distinct fact is never folded away, at the
+    price of showing some paraphrases twice.
     """
     text = memory.text
     if len(text) > LONGEST_FOLDED:
         return f"long\0{memory.digest.hex() or memory.id}"
     plain = text.isascii()
     text = text.lower() if plain else normalise(text)
-    words = [word for word in (_ASCII_WORDS if plain else _WORDS).findall(text) if word not in _FILLERS]
+    words = [*dropwhile(_FILLERS.__contains__, (_ASCII_WORDS if plain else _WORDS).findall(text))]
     if not words:
         return f"id\0{memory.id}"
     # What the memory holds beside its text; most have nothing of it.
@@ -75,7 +88,14 @@ def fold_key(memory: Memory) -> str:
     numbers = _NUMBERS.findall(text) if _DIGIT.search(text) else ""
     always = memory.valid_from is None and memory.valid_to is None
     times = "" if always else f"{memory.valid_from}\0{memory.valid_to}"
-    return f"{memory.kind:d}\0{memory.state:d}\0{times}\0{about}\0{beside or ''}\0{day}\0{numbers}\0{' '.join(words)}"
+    said = f"{day}\0{numbers}\0{_signs(text)}\0{' '.join(words)}"
+    return f"{memory.kind:d}\0{memory.state:d}\0{times}\0{about}\0{beside or ''}\0{said}"
+
+
+def _signs(text: str) -> str:
+    """The signs of a folded text, in order."""
+    found = _SIGNS.findall(text.replace(_MINUS, "-"))
+    return "".join(each for each in found if each.isascii() or category(each) in _SYMBOLS or ord(each) in _SKINS)
 
 
 def fold_number(memory: Memory) -> int:

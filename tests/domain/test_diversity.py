@@ -35,6 +35,10 @@ def said(text: str, speaker: str = "Mei", day: int = 0) -> Memory:
         ("我对花生过敏。", "我对花生过敏！"),
         ("ﾊﾟｿｺﾝを買った", "パソコンを買った。"),
         ("나는 땅콩 알레르기가 있어.", "나는 땅콩 알레르기가 있어"),
+        ("Yes, I eat meat - and fish", "I eat meat, and fish"),
+        ("I **love** `tea` (green)", "I love tea: green"),
+        ("It is −5 degrees", "It is -5 degrees"),
+        ("我喜欢茶～", "我喜欢茶。"),
     ],
 )
 def test_what_differs_in_writing_only_is_folded(one: str, other: str) -> None:
@@ -64,6 +68,32 @@ def test_what_differs_in_writing_only_is_folded(one: str, other: str) -> None:
         (memory(Episode("deployed", lessons=("wait",))), memory(Episode("deployed"))),
         (lasting("lives in Rome", 0), memory(Fact("lives in Rome"))),
         (said("🙂"), said("🙃")),
+        *(
+            (said(one), said(other))
+            for one, other in [
+                ("I code in C++", "I code in C#"),
+                ("I code in C++", "I code in C"),
+                ("It is -5 degrees", "It is 5 degrees"),
+                ("It is +3", "It is −3"),
+                ("Lunch is $12", "Lunch is €12"),
+                ("The discount is 50%", "The discount is 50"),
+                ("She got an A+", "She got an A-"),
+                ("She got an A", "She got an A*"),
+                ("我的血型是A+", "我的血型是A-"),
+                ("write to a.b@x.com", "write to a_b@x.com"),
+                ("My mood is 😀", "My mood is 😡"),
+                ("We are team 🇨🇳", "We are team 🇯🇵"),
+                ("👍🏻", "👍🏿"),
+                ("👍🏻 for tea", "👍🏿 for tea"),
+                ("A < B", "A > B"),
+                ("f(x)=x+1", "f(x)=x-1"),
+                ("I feel ok", "I feel well"),
+                ("Mei likes coffee", "Mei likes coffee?"),
+                ("美喜欢咖啡", "美喜欢咖啡？"),
+                ("there are 10³ cells", "there are 103 cells"),
+                ("2*3 of them", "2+3 of them"),
+            ]
+        ),
     ],
 )
 def test_a_distinct_fact_is_never_folded(one: Memory, other: Memory) -> None:

@@ -143,11 +143,29 @@ def test_a_name_of_no_letters_has_no_key(name: str) -> None:
 
 
 @given(
-    st.lists(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x3FFFF, exclude_categories=["Cs"])), max_size=6)
+    st.lists(
+        st.text(
+            st.characters(
+                min_codepoint=0x20,
+                max_codepoint=0x3FFFF,
+                exclude_categories=["Cs"],
+                exclude_characters="⁰¹²³⁴⁵⁶⁷⁸⁹¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞",
+            )
+        ),
+        max_size=6,
+    )
 )
 def test_form_of_a_long_text_is_that_of_the_whole(texts: list[str]) -> None:
     text = "".join(part + "e\u0301가\u11a8か\u3099Å" * 3_000 for part in texts)
     assert nfkc(text) == unicodedata.normalize("NFKC", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"), [("10³", "10^3"), ("10⁻³", "10^-3"), ("1½", "1 1⁄2"), ("½", "1⁄2"), ("m²", "m2"), ("CO₂", "CO2")]
+)
+def test_powers_and_fractions_are_not_part_of_the_number_before_them(text: str, form: str) -> None:
+    assert nfkc(text).replace("−", "-") == form
+    assert nfkc(f"e\u0301{text} " * 5_000) == f"é{nfkc(text)} " * 5_000
 
 
 @given(st.lists(st.sampled_from(["One. ", "二。", "three!\n", "4.5 ", "e\u0301", ".", "\n", "\u0301"]), max_size=20))
