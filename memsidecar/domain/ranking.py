@@ -154,7 +154,8 @@ def rank(
             gained = gained * ~signals.assisted
         add("association", gained, profile.association)
     share = profile.relevance * profile.relevance_scale
-    scores = np.clip(total * np.float32(share), 0.0, profile.relevance)
+    # Before the terms that are of a row by itself: they have no rounding of others in them, and tell by seconds.
+    scores = evened(np.clip(total * np.float32(share), 0.0, profile.relevance))
     terms = [Term(t.name, t.raw, t.weight * share) for t in terms]
     if signals.usefulness is not None and profile.usefulness:
         terms.append(Term("usefulness", scores * signals.usefulness, profile.usefulness))
@@ -169,7 +170,7 @@ def rank(
     ):
         terms.append(Term(name, raw, weight))
         scores = scores + raw * np.float32(weight)
-    return Scored(evened(np.clip(scores, 0.0, 1.0).astype(np.float32, copy=False)), own, tuple(terms))
+    return Scored(np.clip(scores, 0.0, 1.0).astype(np.float32, copy=False), own, tuple(terms))
 
 
 def evened(scores: Values) -> Values:
@@ -227,9 +228,10 @@ def familiarity(accesses: NDArray[np.uint32]) -> Values:
     return np.asarray(np.minimum(np.log1p(accesses) / np.log1p(100.0), 1.0), dtype=np.float32)
 
 
-def order(scores: Values, births: NDArray[np.int64], limit: int) -> Places:
-    """Indices of the best `limit`, best first; equal scores oldest first, so that an answer never flickers."""
-    return np.asarray(np.lexsort((births, -scores))[:limit], dtype=np.intp)
+def order(scores: Values, said: NDArray[np.int64], births: NDArray[np.int64], limit: int) -> Places:
+    """Indices of the best `limit`, best first; of equal scores what was said last comes first, of what was said at the
+    same time what was stored first, so that an answer never flickers."""
+    return np.asarray(np.lexsort((births, -said, -scores))[:limit], dtype=np.intp)
 
 
 def _best(values: Values, count: int) -> Places:

@@ -62,11 +62,12 @@ def _is_counted(memory: Memory) -> bool:
 
 
 class Candidate(NamedTuple):
-    """Sorts into the order of the answer: best score first, equal ones by partition and age. `number` is that of the
-    candidate in its search, `place` that of its search among those of the question; `fold` is equal for candidates that
-    may say the same. `derived` was read from another memory."""
+    """Sorts into the order of the answer: best score first, equal ones newest first (`age` is minus the
+    time at which it was said). `number` is that of the candidate in its search, `place` that of its search among those
+    of the question; `fold` is equal for candidates that may say the same. `derived` was read from another memory."""
 
     behind: float
+    age: int
     place: int
     birth: int
     number: int
@@ -158,12 +159,15 @@ class Search:
         if self._scored is None:
             return []
         scores = self._scored.scores
-        births: Any = self._resident.columns["birth"][self._rows]
-        chosen = order(scores, births, limit)
+        columns = self._resident.columns
+        births: Any = columns["birth"][self._rows]
+        said: Any = columns["said"][self._rows]
+        chosen = order(scores, said, births, limit)
         lowest = self._question.min_score
-        columns, rows = self._resident.columns, self._rows[chosen]
+        rows = self._rows[chosen]
         found = zip(
             scores[chosen].tolist(),
+            said[chosen].tolist(),
             births[chosen].tolist(),
             chosen.tolist(),
             columns["fold"][rows].tolist(),
@@ -171,8 +175,8 @@ class Search:
             strict=True,
         )
         return [
-            Candidate(-score, place, birth, index, fold, derived)
-            for score, birth, index, fold, derived in found
+            Candidate(-score, -when, place, birth, index, fold, derived)
+            for score, when, birth, index, fold, derived in found
             if score >= lowest
         ]
 

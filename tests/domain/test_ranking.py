@@ -112,7 +112,7 @@ def test_the_best_of_many_chunks_counts_less() -> None:
 
 def test_the_same_text_comes_first() -> None:
     found = np.array(scores(keyword=[1.0, 0.4, 0.0], cosine=[1.0, 0.7, 0.9]), dtype=np.float32)
-    assert order(found, np.array([2, 1, 0]), 3)[0] == 0
+    assert order(found, np.zeros(3, dtype=np.int64), np.array([2, 1, 0]), 3)[0] == 0
 
 
 TALK: dict[str, list[Any]] = {"before": [-1, 0, 1], "after": [1, 2, -1], "session": [1, 1, 2], "dialogue": [True] * 3}
@@ -150,9 +150,19 @@ def test_the_main_tier_is_that_of_the_greatest_part() -> None:
     assert [scored.main_tier(index) for index in range(3)] == [Tier.KEYWORD, Tier.VECTOR, Tier.GRAPH]
 
 
-def test_equal_scores_come_oldest_first() -> None:
-    found = np.array([0.5, 0.7, 0.5, 0.5], dtype=np.float32)
-    assert order(found, np.array([9, 8, 3, 5]), 3).tolist() == [1, 2, 3]
+def test_of_equal_scores_the_newest_comes_first_and_of_one_time_what_was_stored_first() -> None:
+    found = np.array([0.5, 0.7, 0.5, 0.5, 0.5], dtype=np.float32)
+    said = np.array([7, 1, 7, 9, 2])
+    assert order(found, said, np.array([9, 8, 3, 5, 1]), 4).tolist() == [1, 3, 2, 0]
+
+
+@pytest.mark.parametrize("apart", [1, 10, 60, 3_600])
+@pytest.mark.parametrize("name", ["default", "recent", "balanced"])
+def test_what_is_as_relevant_comes_newest_first_however_little_lies_between(apart: int, name: str) -> None:
+    said = np.arange(200, dtype=np.int64) * apart * 1_000_000
+    cosine = np.full(200, 0.4, dtype=np.float32) + np.resize(np.array([0, 3e-8, -3e-8], dtype=np.float32), 200)
+    found = rank(signals(cosine=cosine.tolist(), said=said.tolist()), PROFILES[name], int(said[-1])).scores
+    assert order(found, said, np.arange(200), 200).tolist() == list(range(199, -1, -1))
 
 
 @given(st.lists(st.floats(0, 1, width=32), max_size=30), st.data())
