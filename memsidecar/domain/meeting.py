@@ -10,14 +10,17 @@ from memsidecar.domain.scope import Scope
 
 USUAL_STATES = frozenset({State.ACTIVE, State.DISPUTED})
 """States that meet a filter that names none."""
-_STATES_OF_A_TIME = USUAL_STATES | {State.SUPERSEDED}
 
 _ABOUT = (Relation.MENTIONS, Relation.ABOUT)
 
 
-def usual_states(wanted: Filter) -> frozenset[State]:
-    """States that meet a filter that names none. What was true at a time may have been superseded since."""
-    return USUAL_STATES if wanted.valid_at is None else _STATES_OF_A_TIME
+def stored_states(wanted: Filter) -> frozenset[State]:
+    """The states of today in which a memory is seen in one that the filter wants, if all else is met: what was true at
+    `valid_at` and has been superseded since is ACTIVE then."""
+    states = wanted.states or USUAL_STATES
+    if wanted.valid_at is None:
+        return states
+    return states | {State.SUPERSEDED} if State.ACTIVE in states else states - {State.SUPERSEDED}
 
 
 def state_seen(memory: Memory, now: int, known: int, valid_at: int | None = None) -> State:
@@ -36,7 +39,7 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | N
     """
     own = memory.scope
     return (
-        state_seen(memory, now, now if known is None else known) in (wanted.states or usual_states(wanted))
+        state_seen(memory, now, now if known is None else known, wanted.valid_at) in (wanted.states or USUAL_STATES)
         and _is_of_kind(memory, wanted)
         and (not scope.agent or own.agent in ("", scope.agent))
         and (not scope.session or own.session == scope.session)

@@ -21,6 +21,7 @@ from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
 from memsidecar.domain.events import Entry, FeedbackGiven, VectorsRecorded
 from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.limits import MAX_MEMORY_ID_CHARS
+from memsidecar.domain.meeting import state_seen
 from memsidecar.domain.memory import Memory
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Partition, Scope, resource_name
@@ -99,7 +100,7 @@ class Memories:
         memory = moment.resident.memory(memory_id)
         if memory is None or (as_of.valid_at is not None and not true_at(memory, as_of.valid_at)):
             raise NotFound(resource_name(partition, "memories", memory_id))
-        return _seen_at(memory, moment.now)
+        return _seen_at(memory, moment.now, as_of.valid_at)
 
     async def get_many(self, names: Sequence[tuple[Partition, str]], as_of: AsOf = NOW) -> tuple[Memory, ...]:
         """All of them, in order; NotFound names the first that is missing."""
@@ -149,7 +150,7 @@ class Memories:
         memories: list[Memory] = []
         chars = 0
         for row in chosen[:limit].tolist():
-            memories.append(_seen_at(resident.records.get(row), moment.now))
+            memories.append(_seen_at(resident.records.get(row), moment.now, wanted.valid_at))
             chars += len(memories[-1].text)
             if chars > CHARS_AT_ONCE:
                 break
@@ -295,6 +296,7 @@ class Memories:
         return Written(result.memory, answer.revision)
 
 
-def _seen_at(memory: Memory, now: int) -> Memory:
-    state = memory.state_at(now)
+def _seen_at(memory: Memory, now: int, valid_at: int | None) -> Memory:
+    """The memory in the state that a question about that time sees."""
+    state = state_seen(memory, now, now, valid_at)
     return memory if state is memory.state else replace(memory, state=state)

@@ -32,9 +32,7 @@ def standing(resident: Resident, scope: Scope, wanted: Filter, now: int, limit: 
     kinds = _STANDING & wanted.kinds if wanted.kinds else _STANDING
     if not kinds or not resident.rows or limit <= 0:
         return ()
-    # What was true then may have been superseded since.
-    usual = frozenset({State.ACTIVE} if wanted.valid_at is None else {State.ACTIVE, State.SUPERSEDED})
-    states = wanted.states or usual
+    states = wanted.states or frozenset({State.ACTIVE})
     valid_at = now if wanted.valid_at is None else wanted.valid_at
     asked = replace(wanted, kinds=kinds, states=states, valid_at=valid_at)
     mask = matching(resident, replace(scope, session=""), asked, now)
@@ -42,6 +40,9 @@ def standing(resident: Resident, scope: Scope, wanted: Filter, now: int, limit: 
     found: list[Memory] = []
     for row in _first(resident, np.flatnonzero(mask), limit * _LOOKED_AT).tolist():
         memory = resident.records.get(row)
+        # Of now: what was superseded is not what holds, whatever interval it gives.
+        if wanted.valid_at is None and memory.state_at(now) not in states:
+            continue
         if isinstance(memory.body, Fact | Preference) and memory.body.subject in own:
             found.append(memory)
             if len(found) == limit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memsidecar.domain.as_of import AsOf
 from memsidecar.domain.memory import Fact, Kind, State
 from memsidecar.domain.recall import Filter
 from tests.services.stack import ANN, Stack
@@ -113,6 +114,29 @@ async def test_a_fact_that_held_then_is_none_that_holds_no_longer(moving: Stack,
     (hit,) = (await moving.recall(ANN, "Where do I live?", filter=wanted)).hits
     assert home in hit.memory.text
     assert (hit.memory.state, hit.standings) == (State.ACTIVE, ())
+
+
+@pytest.mark.parametrize(
+    ("states", "days", "seen"),
+    [
+        ({State.ACTIVE}, 70, ["I moved to Oslo"]),
+        ({State.ACTIVE, State.SUPERSEDED}, 70, ["I moved to Oslo"]),
+        ({State.SUPERSEDED}, 70, []),
+        ({State.SUPERSEDED}, None, ["I live in Rome", "I moved to Oslo"]),
+        ({State.ACTIVE}, None, ["I moved to Lima"]),
+    ],
+)
+async def test_a_filter_by_state_goes_by_the_state_that_is_shown(
+    moving: Stack, states: set[State], days: int | None, seen: list[str]
+) -> None:
+    at = None if days is None else MONDAY + days * DAY
+    wanted = Filter(kinds=frozenset({Kind.FACT}), states=frozenset(states), valid_at=at)
+    hits = (await moving.recall(ANN, "Where do I live?", filter=wanted)).hits
+    listed = (await moving.memories.list(ANN, wanted, False, None, 99)).memories
+    assert sorted(hit.memory.text for hit in hits) == sorted(memory.text for memory in listed) == sorted(seen)
+    assert {hit.memory.state for hit in hits} | {memory.state for memory in listed} <= states
+    for memory in listed:
+        assert (await moving.memories.get(ANN.partition, memory.id, AsOf(valid_at=at))).state is memory.state
 
 
 async def test_without_a_time_what_holds_now_is_asked_for(moving: Stack) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.domain.meeting import usual_states
+from memsidecar.domain.meeting import stored_states
 from memsidecar.domain.memory import Kind, State
 from memsidecar.domain.recall import Filter
 from memsidecar.domain.scope import Scope
@@ -59,7 +59,7 @@ def _state_and_kind(resident: Resident, wanted: Filter, now: int, known: int) ->
     columns = resident.columns
     live: Any = columns["live"]
     state: Any = columns["state"]
-    states = wanted.states or usual_states(wanted)
+    states = stored_states(wanted)
     if not wanted.states and not wanted.kinds and wanted.valid_at is None:
         mask: Mask = np.array(columns["recallable"], dtype=np.bool_)
     else:

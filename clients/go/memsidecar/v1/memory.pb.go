@@ -662,7 +662,8 @@ type AsOf struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What was true in the world at that time. An episode is seen from the time on at
 	// which it was said or happened; what it states is told by the facts that were
-	// read from it. A recall judges what no longer holds by that time, too.
+	// read from it. What no longer holds is judged by that time, too: a memory that
+	// has been superseded since is ACTIVE, also to a filter by state.
 	ValidTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=valid_time,json=validTime,proto3" json:"valid_time,omitempty"`
 	// What the store knew at that time, whatever it learned later.
 	RecordTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=record_time,json=recordTime,proto3" json:"record_time,omitempty"`

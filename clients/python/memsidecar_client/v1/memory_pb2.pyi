@@ -348,7 +348,8 @@ class AsOf(google.protobuf.message.Message):
     def valid_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """What was true in the world at that time. An episode is seen from the time on at
         which it was said or happened; what it states is told by the facts that were
-        read from it. A recall judges what no longer holds by that time, too.
+        read from it. What no longer holds is judged by that time, too: a memory that
+        has been superseded since is ACTIVE, also to a filter by state.
         """
 
     @property
