@@ -51,7 +51,7 @@ def _rolling(match: Match[str], now: datetime) -> Reading:
 
 
 RULES = (
-    rule(r"(?<![以之提])前(?P<n>[两几些])个?(?P<unit>天|日|周|星期|礼拜|月)(?!前|后(?!来))", _lately),
-    rule(rf"{_NO_DATE}{_AMOUNT}{_SPAN}(?:以|之)?(?P<side>前|后)(?![台端悔]|面(?!试|谈|签))", _away),
-    rule(rf"(?P<dir>最近|过去|近|这|未来|接下来|今后|往后)的?这?{_AMOUNT}{_SPAN}", _rolling),
+    rule(r"(?<![以之提])前(?P<n>[两几些])个?(?P<unit>天|日|周|星期|礼拜|月)(?!前|后(?!来))", _lately, "前"),
+    rule(rf"{_NO_DATE}{_AMOUNT}{_SPAN}(?:以|之)?(?P<side>前|后)(?![台端悔]|面(?!试|谈|签))", _away, "前后"),
+    rule(rf"(?P<dir>最近|过去|近|这|未来|接下来|今后|往后)的?这?{_AMOUNT}{_SPAN}", _rolling, "近去这来后"),
 )

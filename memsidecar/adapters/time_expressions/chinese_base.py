@@ -44,8 +44,9 @@ YEAR = (
 )
 
 
-def rule(pattern: str, read: Callable[[Match[str], datetime], Reading | None]) -> Rule:
-    return Rule(re.compile(pattern), read)
+def rule(pattern: str, read: Callable[[Match[str], datetime], Reading | None], needs: str = "") -> Rule:
+    """`needs`: one of these characters must be in the text; empty is no condition."""
+    return Rule(re.compile(pattern), read, frozenset(needs))
 
 
 def shift_of(words: str) -> int:

@@ -128,22 +128,29 @@ RULES = (
         rf"{YEAR}(?:的?(?:(?P<half>[上下])半年|{_QUARTER}|年?(?P<edge>初(?![一二三中])|[底末尾]|中(?![秋午国学考]))))?",
         _part_of_year,
     ),
-    rule(rf"(?P<named>(?!))?(?P<year>(?!))?(?P<edge>(?!))?(?:(?<!前)(?P<half>[上下])半年|{_QUARTER})", _part_of_year),
-    rule(r"(?<![\d半周去今明前后一二两三四五六七八九十])(?P<of>[月年])(?P<edge>[初底末])(?!一|二|三)", _edge),
+    rule(
+        rf"(?P<named>(?!))?(?P<year>(?!))?(?P<edge>(?!))?(?:(?<!前)(?P<half>[上下])半年|{_QUARTER})",
+        _part_of_year,
+        "半季",
+    ),
+    rule(r"(?<![\d半周去今明前后一二两三四五六七八九十])(?P<of>[月年])(?P<edge>[初底末])(?!一|二|三)", _edge, "初底末"),
     rule(
         rf"(?:{YEAR}的?|(?P<dir>{starting('上')}|这|{starting('下')}|本)个?)(?P<season>[春夏秋冬])[天季日]?"
         r"(?:(?:到|至|-|~|—)(?P<until>[春夏秋冬])(?![分至节])[天季日]?)?",
         _season,
+        "春夏秋冬",
     ),
     rule(rf"(?<!每年)(?<!每个)(?<!每逢)(?:{YEAR}的?)?(?P<festival>{either(CHINESE)})", _festival),
     rule(
         rf"(?:{YEAR}|{SHIFT}(?P<unit>月|周|星期|礼拜))的?"
         r"(?:(?P<day>[今昨明][天日])|这一?天|同一?[天日](?!本)|(?P<time>这个?时候?|此时|同期|同一?时间))",
         _same_day,
+        "天日时期",
     ),
     rule(
         rf"(?:(?P<year>(?<![0-9])(?:1[5-9]|20)[0-9]0)|(?:(?P<century>上个?|本|十八|十九|二十一?|18|19|2[01])世纪)?"
         rf"(?<![0-9])(?P<tens>[1-9]0|{either(_DECADES)}))年代(?:(?P<part>[初中末])期?)?",
         _decade,
+        "代",
     ),
 )

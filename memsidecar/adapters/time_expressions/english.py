@@ -202,7 +202,7 @@ RULES = (
     rule(rf"in {_AMOUNT}{_HALF} ?{_UNIT}(?! of\b)", _ahead, *_EVERY_UNIT),
     rule(rf"(?P<n>\d{{1,3}}|{either(NUMBERS)}) weekends? ago", _weekends_ago, "ago"),
     rule(rf"(?P<n>\d{{1,3}}|{either(NUMBERS)}) (?P<day>{either(WEEKDAYS)})s? ago", _weekdays_ago, "ago"),
-    rule(rf"(?:the )?(?P<day>{either(WEEKDAYS)}) before last(?P<n>(?!))?", _weekdays_ago, *WEEKDAYS),
+    rule(rf"(?:the )?(?P<day>{either(WEEKDAYS)}) before last(?P<n>(?!))?", _weekdays_ago, "before"),
     rule(r"(?:the )?(?P<dir>past|last|next|coming) (?P<unit>hour|fortnight)(?! of\b)", _hour, "hour", "fortnight"),
     rule(r"(?:over|at|on|during) the weekend", _weekend, "weekend"),
     rule(

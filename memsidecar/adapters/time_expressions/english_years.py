@@ -109,7 +109,7 @@ RULES = (
         _season,
         *SEASONS,
     ),
-    rule(rf"(?:the )?(?P<season>{either(SEASONS)}) before last(?P<n>(?!))?", _seasons_ago, *SEASONS),
+    rule(rf"(?:the )?(?P<season>{either(SEASONS)}) before last(?P<n>(?!))?", _seasons_ago, "before"),
     rule(rf"(?P<n>\d{{1,2}}|{either(NUMBERS)}) (?P<season>{either(SEASONS)})s? ago", _seasons_ago, "ago"),
     rule(
         rf"(?:in )?{_BEFORE}(?P<the>the )?"

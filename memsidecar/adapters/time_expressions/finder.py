@@ -65,8 +65,10 @@ def _hits(text: str, now: datetime) -> Iterator[Hit]:
         for rule in (*english_years.YEAR_RULES, *dates.DIGITS):
             yield from rule.hits(text, now)
     if has_han_time(text):
+        characters = set(text)
         for rule in chinese.RULES:
-            yield from rule.hits(text, now)
+            if not rule.needs or not rule.needs.isdisjoint(characters):
+                yield from rule.hits(text, now)
 
 
 def _longest(hits: list[Hit]) -> list[Hit]:

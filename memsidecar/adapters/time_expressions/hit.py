@@ -61,7 +61,8 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`read` gets a match, returns None where it is not what it looked like, and may raise ValueError or OverflowError
-    for days that no calendar has. `needs`: one of these words must be in the text; empty is no condition."""
+    for days that no calendar has. `needs`: one of these words, of Chinese characters, must be in the text; empty is no
+    condition."""
 
     pattern: Pattern[str]
     read: Callable[[Match[str], datetime], Reading | None]
