@@ -1,4 +1,4 @@
-"""Times that count from another that the text names: the week before 3 August, 8月3日前一周."""
+"""Times that count from another that the text names, or are a part of it: the week before 3 August, 五月第一周."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import datetime, time, timedelta
 from memsidecar.adapters.time_expressions.amounts import COUPLE, FEW, Amount, away
 from memsidecar.adapters.time_expressions.chinese_numbers import DIGITS, number
 from memsidecar.adapters.time_expressions.hit import Hit, Reading
+from memsidecar.adapters.time_expressions.pieces import CHINESE, ENGLISH, chinese_piece, english_piece
 from memsidecar.adapters.time_expressions.words import NUMBERS, WEEKDAYS, either
 from memsidecar.domain.calendar_spans import Days, one, shift_months, weekday_after, weekday_before, weekend
 
@@ -18,7 +19,7 @@ _ENGLISH = re.compile(
     rf"(?P<unit>day|week|weekend|month|year|{either(WEEKDAYS)})s? "
     r"(?P<side>before|after|prior to|preceding|following)(?: the)? $"
 )
-_OWN_SIDE = re.compile(r"(?:before|after) ")
+_OWN_SIDE = re.compile(r"(?:before|after|of|in) (?:the )?")
 _CHINESE = re.compile(
     rf"的?(?:之|以)?(?P<side>前|后)的?(?P<n>[几{DIGITS}]{{1,8}})个?(?P<unit>天|周|星期|礼拜|月|年)(?![前后])"
 )
@@ -45,11 +46,19 @@ def anchored(text: str, hit: Hit) -> Anchored | None:
     if match is not None:
         found = _english(match, hit.reading.days)
         return Anchored(match.start(), hit.end, found) if found else None
+    match = ENGLISH.search(text, max(0, begin - _LEAD), begin)
+    if match is not None:
+        found = english_piece(match, hit.reading.days)
+        return Anchored(match.start(), hit.end, found) if found else None
     match = _CHINESE.match(text, hit.end)
     if match is not None:
         unit, before = _HAN_UNITS[match["unit"]], match["side"] == "前"
         count = FEW[0] if match["n"] == "几" else number(match["n"])
         return Anchored(hit.start, match.end(), Reading(_beside(hit.reading.days, count, unit, before=before)))
+    match = CHINESE.match(text, hit.end)
+    if match is not None:
+        found = chinese_piece(match, hit.reading.days)
+        return Anchored(hit.start, match.end(), found) if found else None
     return None
 
 

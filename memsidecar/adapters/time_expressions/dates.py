@@ -29,7 +29,8 @@ _NOT_A_CLOCK = r"(?![\d:]|\s?[ap]m\b)"
 _OF = r"(?: of| de| del| di)?"
 _TO = r"\s?(?:-|–|—|to|until|till|through|thru|and|al|au|bis|a|y|et|e|und)\s?"
 _LEAD = re.compile(
-    r"(?:\b(?:in|since|during|until|till|by|from|through|before|after|between|around|en|im|em|au|nel|a) )$"
+    r"(?:\b(?:(?:week|weekend|month|[a-z]{0,6}day) of|"
+    r"in|since|during|until|till|by|from|through|before|after|between|around|en|im|em|au|nel|a) )$"
 )
 _ON = rf"(?:{either(WEEKDAYS, FOREIGN_WEEKDAYS)},? )?"
 _ORDINAL = re.compile(r"\d(?:st|nd|rd|th)| of ")
@@ -38,7 +39,7 @@ _YEAR4 = r"(?P<year>\d{4})(?!\d)"
 
 def _leads(match: Match[str]) -> bool:
     """Whether a word stands before that makes a month of "may"."""
-    return _LEAD.search(match.string, max(0, match.start() - 9), match.start()) is not None
+    return _LEAD.search(match.string, max(0, match.start() - 16), match.start()) is not None
 
 
 def _year(match: Match[str], now: datetime) -> int | None:
@@ -67,6 +68,14 @@ def _day(match: Match[str], now: datetime) -> Reading | None:
     ):
         return None
     return Reading(one(_most_recent(number, day, now.date())), cycle=Cycle.YEAR)
+
+
+def _year_first(match: Match[str], now: datetime) -> Reading | None:
+    number, year = MONTHS[match["month"]], int(match["year"])
+    if match["day"]:
+        return Reading(one(date(year, number, int(match["day"]))))
+    # "In 2024 may" goes on with a verb.
+    return None if match["month"] == "may" else Reading(month(year, number))
 
 
 def _days(match: Match[str], now: datetime) -> Reading:
@@ -149,6 +158,12 @@ DIGITS = (
     _digits(r"(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])", _iso_month),
 )
 NAMES = (
+    rule(
+        rf"(?:in )?{_YEAR4},? (?P<month>{either(MONTHS)})"
+        rf"(?: (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?{_NOT_A_CLOCK}|(?! \d))",
+        _year_first,
+        *MONTHS,
+    ),
     rule(
         rf"{_ON}(?:the |el |le |il |den |am )?{_DAY}{_OF} {_NAME}(?:(?:,| of| de| del)? {_YEAR4})?", _day, *_ALL_MONTHS
     ),

@@ -1,4 +1,4 @@
-"""English words that count from today: yesterday, last week, three days ago, on Monday, last spring."""
+"""English words that count from today: yesterday, last week, three days ago, on Monday."""
 
 from __future__ import annotations
 
@@ -8,25 +8,22 @@ from datetime import datetime, timedelta
 from re import Match
 
 from memsidecar.adapters.time_expressions.amounts import COUPLE, FEW, Amount, away, rolling
-from memsidecar.adapters.time_expressions.hit import Cycle, Reading, Rule, latest
+from memsidecar.adapters.time_expressions.festivals import ENGLISH
+from memsidecar.adapters.time_expressions.hit import Cycle, Reading, Rule
 from memsidecar.adapters.time_expressions.units import calendar_unit
-from memsidecar.adapters.time_expressions.words import NUMBERS, ORDINALS, SEASONS, UNITS, WEEKDAYS, either
+from memsidecar.adapters.time_expressions.words import ALL_MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS, either
 from memsidecar.domain.calendar_spans import (
     EARLY,
     LATE,
     MIDDLE,
     Days,
-    half,
     one,
     quarter,
-    season,
     third,
     weekday,
     weekday_after,
     weekday_before,
     weekend,
-    whole_year,
-    years,
 )
 
 # Not inside a word, a path or an address.
@@ -36,12 +33,19 @@ YEAR = r"(?P<year>\d{4}|last year|this year|next year|the year before last)"
 PART = r"(?P<part>early|beginning of|start of|mid|middle of|late|end of)"
 _PARTS = {"early": EARLY, "beginning of": EARLY, "start of": EARLY, "mid": MIDDLE, "middle of": MIDDLE, "late": LATE,
           "end of": LATE}  # fmt: skip
-_SHIFT = {"last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "following": 1,
+SHIFT = {"last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "following": 1,
           "upcoming": 1, "this past": -1, "this coming": 1, "this last": -1, "the past": -1}  # fmt: skip
+_FESTIVALS = [name.replace(".", "[.]") for name in ENGLISH]
 _RELATIVE = {"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "this morning": 0,
              "this afternoon": 0, "earlier today": 0, "tomorrow": 1, "day after tomorrow": 2}  # fmt: skip
 _AMOUNT = rf"(?P<amount>half an?|(?:a )?couple(?: of)?|(?:a )?few|several|\d{{1,9}}|{either(NUMBERS)})"
+# "In a minute" is no time.
+_SOON = re.compile(r"in an? ?(?:min|minute|sec|second)s?")
 _HALF = r"(?P<half> and a half)?"
+_NEXT_WORD = re.compile(r"(?:'s)? ?([a-z\d]+)")
+# "The Monday before last", not "the Monday before last Christmas".
+_OF_LAST = frozenset((*UNITS, *(unit + "s" for unit in UNITS), *WEEKDAYS, *ALL_MONTHS, *SEASONS, *NUMBERS)) | {
+    "weekend", "few", "couple", "several", *(name.split()[0].partition("'")[0] for name in ENGLISH)}  # fmt: skip
 _UNIT = rf"(?P<unit>{either(UNITS)})s?(?P<half2> and a half)?"
 
 
@@ -83,10 +87,12 @@ def _unit(match: Match[str], now: datetime) -> Reading:
     unit, direction, part = match["unit"], match["dir"], match["part"]
     if "past" in direction and unit != "weekend":
         return rolling(now, 1, unit, -1)
-    return Reading(part_of(calendar_unit(now.date(), unit, _SHIFT[direction]), part), vague=part is not None)
+    return Reading(part_of(calendar_unit(now.date(), unit, SHIFT[direction]), part), vague=part is not None)
 
 
-def _unit_beyond(match: Match[str], now: datetime) -> Reading:
+def _unit_beyond(match: Match[str], now: datetime) -> Reading | None:
+    if match["dir"] == "before last" and not last_alone(match):
+        return None
     return Reading(calendar_unit(now.date(), match["unit"], -2 if match["dir"] == "before last" else 2))
 
 
@@ -96,7 +102,7 @@ def _unit_so_far(match: Match[str], now: datetime) -> Reading:
 
 
 def _last_several(match: Match[str], now: datetime) -> Reading:
-    return rolling(now, _amount(match), UNITS[match["unit"]], max(_SHIFT[match["dir"]], 0) * 2 - 1)
+    return rolling(now, _amount(match), UNITS[match["unit"]], max(SHIFT[match["dir"]], 0) * 2 - 1)
 
 
 def _ago(match: Match[str], now: datetime) -> Reading | None:
@@ -104,11 +110,36 @@ def _ago(match: Match[str], now: datetime) -> Reading | None:
 
 
 def _ahead(match: Match[str], now: datetime) -> Reading | None:
+    if _SOON.fullmatch(match.group()):
+        return None
     return away(now, _amount(match), UNITS[match["unit"]], 1)
 
 
+def last_alone(match: Match[str]) -> bool:
+    """Whether "last" at the match's end is no part of another time: "last Christmas"."""
+    following = _NEXT_WORD.match(match.string, match.end())
+    return following is None or (following[1] not in _OF_LAST and not following[1].isdecimal())
+
+
+def times_ago(match: Match[str]) -> int:
+    """Three of "three Mondays ago"; "the Monday before last" is two."""
+    words = match["n"]
+    return 2 if words is None else int(words) if words.isdecimal() else NUMBERS[words]
+
+
+def _hour(match: Match[str], now: datetime) -> Reading:
+    return rolling(now, 1, match["unit"], max(SHIFT[match["dir"]], 0) * 2 - 1)
+
+
 def _weekends_ago(match: Match[str], now: datetime) -> Reading:
-    return Reading(weekend(now.date(), -int(NUMBERS.get(match["n"], 0) or match["n"])))
+    return Reading(weekend(now.date(), -times_ago(match)))
+
+
+def _weekdays_ago(match: Match[str], now: datetime) -> Reading | None:
+    if match["n"] is None and not last_alone(match):
+        return None
+    last = weekday_before(now.date(), WEEKDAYS[match["day"]], or_same=False)
+    return Reading(one(last - timedelta(7 * (times_ago(match) - 1))))
 
 
 def _weekend(match: Match[str], now: datetime) -> Reading:
@@ -120,7 +151,7 @@ def _weekday(match: Match[str], now: datetime) -> Reading:
     today, number, direction = now.date(), WEEKDAYS[match["day"]], match["dir"]
     week = match["week"] or match["week2"]
     if week:
-        return Reading(one(weekday(today, number, _SHIFT[week])))
+        return Reading(one(weekday(today, number, SHIFT[week])))
     if direction in ("this", "this coming", "coming", "upcoming"):
         day = weekday(today, number) if direction == "this" else weekday_after(today, number)
         return Reading(one(day))
@@ -130,57 +161,9 @@ def _weekday(match: Match[str], now: datetime) -> Reading:
     return Reading(one(weekday_before(today, number, or_same=False)), cycle=cycle)
 
 
-def _season(match: Match[str], now: datetime) -> Reading | None:
-    today, first, direction = now.date(), SEASONS[match["season"]], match["dir"]
-    if match["year"]:
-        days = season(year_of(match["year"], now), first)
-    elif direction or match["lead"]:
-        days = latest(lambda year: season(year, first), today)
-        shift = _SHIFT[direction] if direction else -2
-        # The last spring is over; this one is this year's, also when it is to come.
-        if shift == -1 and days.last >= today:
-            days = season(days.first.year - 1, first)
-        elif shift == 0 and days.last < today:
-            days = season(today.year, first)
-        elif shift == 1:
-            days = season(days.first.year + 1, first)
-    else:
-        return None
-    return Reading(part_of(days, match["part"]), vague=True, slack=21)
-
-
-def _part_of_year(match: Match[str], now: datetime) -> Reading | None:
-    if not match["year"] and not match["the"]:
-        return None
-    year = year_of(match["year"], now) if match["year"] else now.year
-    which = match["q"] or match["h"] or match["ordinal"]
-    number = int(which) if which.isdecimal() else ORDINALS[which]
-    if match["q"] or match["size"] == "quarter":
-        return Reading(quarter(year, number))
-    return Reading(half(year, min(number, 2)))
-
-
-def _year(match: Match[str], now: datetime) -> Reading:
-    year = int(match["y"])
-    if match["until"]:
-        return Reading(years(year, int(match["until"])))
-    part = match["part"]
-    return Reading(part_of(whole_year(year), part), vague=bool(part))
-
-
-def _decade(match: Match[str], now: datetime) -> Reading:
-    first = int(match["y"]) if len(match["y"]) == 4 else 1900 + int(match["y"])
-    return Reading(years(first, first + 9))
-
-
-_DIR = r"(?P<dir>this past|this last|this coming|last|past|previous|this|current|next|coming|following|upcoming)"
+DIR = r"(?P<dir>this past|this last|this coming|last|past|previous|this|current|next|coming|following|upcoming)"
 _WEEK = "last|this|next|previous"
-_SEASON_LEAD = r"(?P<lead>(?:in|during|over|since|from|until|till|before|after|by|through|throughout|of) (?:the )?)"
 _EVERY_UNIT = (*UNITS, *(unit + "s" for unit in UNITS), "centuries")
-_FOUR_DIGITS = r"(?P<y>(?:1[5-9]|20|21)\d\d)"
-_IN_YEAR = r"(?:(?:in|during|since|from|until|till|throughout|between|before|after|year)(?: the year)? )"
-# "In 2000 words" is no year: a number of things follows.
-_NO_THINGS = r"(?! (?!is\b|was\b|has\b|does\b|this\b|as\b)\w+s\b)"
 
 RULES = (
     rule(
@@ -194,7 +177,7 @@ RULES = (
         "afternoon",
     ),
     rule(
-        rf"(?:the )?(?:{PART}[ -](?:the )?)?{_DIR} (?P<unit>week|weekend|month|quarter|year|decade)",
+        rf"(?:the )?(?:{PART}[ -](?:the )?)?{DIR} (?P<unit>week|weekend|month|quarter|year|decade)",
         _unit,
         "week",
         "weekend",
@@ -210,14 +193,17 @@ RULES = (
         "after",
     ),
     rule(
-        rf"(?:the )?(?P<dir>past|last|previous|next|coming|following) {_AMOUNT}{_HALF} {_UNIT}",
+        rf"(?:the )?(?P<dir>past|last|previous|next|coming|following) {_AMOUNT}{_HALF} ?{_UNIT}",
         _last_several,
         *_EVERY_UNIT,
     ),
-    rule(rf"{_AMOUNT}{_HALF} {_UNIT} (?:ago|back|earlier)", _ago, "ago", "back", "earlier"),
-    rule(rf"{_AMOUNT}{_HALF} {_UNIT} (?:later|hence|from now|from today)", _ahead, "later", "hence", "now", "today"),
-    rule(rf"in {_AMOUNT}{_HALF} {_UNIT}(?! of\b)", _ahead, *_EVERY_UNIT),
+    rule(rf"{_AMOUNT}{_HALF} ?{_UNIT} (?:ago|back|earlier)", _ago, "ago", "back", "earlier"),
+    rule(rf"{_AMOUNT}{_HALF} ?{_UNIT} (?:later|hence|from now|from today)", _ahead, "later", "hence", "now", "today"),
+    rule(rf"in {_AMOUNT}{_HALF} ?{_UNIT}(?! of\b)", _ahead, *_EVERY_UNIT),
     rule(rf"(?P<n>\d{{1,3}}|{either(NUMBERS)}) weekends? ago", _weekends_ago, "ago"),
+    rule(rf"(?P<n>\d{{1,3}}|{either(NUMBERS)}) (?P<day>{either(WEEKDAYS)})s? ago", _weekdays_ago, "ago"),
+    rule(rf"(?:the )?(?P<day>{either(WEEKDAYS)}) before last(?P<n>(?!))?", _weekdays_ago, "before"),
+    rule(r"(?:the )?(?P<dir>past|last|next|coming) (?P<unit>hour|fortnight)(?! of\b)", _hour, "hour", "fortnight"),
     rule(r"(?:over|at|on|during) the weekend", _weekend, "weekend"),
     rule(
         r"(?P<side>earlier|later|so far) this (?P<unit>week|weekend|month|quarter|year)",
@@ -227,33 +213,9 @@ RULES = (
         "far",
     ),
     rule(
-        rf"(?<!every )(?<!each )(?:(?P<week>{_WEEK}) week(?:'s| on)? )?(?:{_DIR} )?(?P<day>{either(WEEKDAYS)})"
+        rf"(?<!every )(?<!each )(?:(?P<week>{_WEEK}) week(?:'s| on)? )?(?:{DIR} )?(?P<day>{either(WEEKDAYS)})"
         rf"(?: (?:of )?(?P<week2>{_WEEK}) week)?",
         _weekday,
         *WEEKDAYS,
     ),
-    rule(
-        rf"{_SEASON_LEAD}?(?:{PART}[ -](?:the )?)?(?:{_DIR} )?(?P<season>{either(SEASONS)})(?:,?(?: of)? {YEAR})?",
-        _season,
-        *SEASONS,
-    ),
-    rule(
-        rf"(?P<the>the )?(?:q(?P<q>[1-4])|h(?P<h>[12])|(?P<ordinal>{either(ORDINALS)}) (?P<size>quarter|half))"
-        rf"(?:,?(?: of)?(?: the)? {YEAR}|(?! of\b))",
-        _part_of_year,
-        "q",
-        "h",
-        "quarter",
-        "half",
-    ),
-)
-# For texts with four digits, whatever their words.
-YEAR_RULES = (
-    rule(
-        rf"(?:{_IN_YEAR}|(?:the )?{PART}[ -])(?:{_FOUR_DIGITS})"
-        rf"(?:(?: to | and |-|–)(?P<until>(?:1[5-9]|20|21)\d\d))?{_NO_THINGS}",
-        _year,
-    ),
-    rule(r"(?:the )?(?P<y>(?:1[5-9]|20)\d0)'?s", _decade),
-    rule(r"the (?P<y>[3-9]0)'?s", _decade),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from re import Match
 
-from memsidecar.adapters.time_expressions.english import YEAR, rule, year_of
+from memsidecar.adapters.time_expressions.english import YEAR, last_alone, rule, year_of
 from memsidecar.adapters.time_expressions.festivals import ENGLISH
 from memsidecar.adapters.time_expressions.hit import Cycle, Reading, latest
 from memsidecar.adapters.time_expressions.words import either
@@ -18,13 +18,17 @@ def _festival(match: Match[str], now: datetime) -> Reading | None:
     festival, today, direction = ENGLISH[match["name"]], now.date(), match["dir"]
     if match["year"]:
         return Reading(festival(year_of(match["year"], now)))
-    if not direction and not match["lead"]:
+    if not direction and not match["lead"] and not match["beyond"]:
         # "My favourite Christmas song" names no day.
         return None
     if match["own"]:
         return Reading(festival(year_of(f"{direction} year", now)))
     days = latest(festival, today)
-    if direction == "last" and days.last >= today:
+    if match["beyond"]:
+        if not last_alone(match):
+            return None
+        days = festival(days.first.year - 1 - (days.last >= today))
+    elif direction == "last" and days.last >= today:
         days = festival(days.first.year - 1)
     elif direction == "this":
         days = festival(today.year)
@@ -34,6 +38,7 @@ def _festival(match: Match[str], now: datetime) -> Reading | None:
 
 
 RULES = (
-    rule(rf"{_LEAD}?(?:the )?(?:(?P<dir>last|this|next)(?P<own> year's)? )?{_NAME}(?:,?(?: of| in)? {YEAR})?",
+    rule(rf"{_LEAD}?(?:the )?(?:(?P<dir>last|this|next)(?P<own> year's)? )?{_NAME}"
+         rf"(?:(?:,?(?: of| in)? {YEAR})|(?P<beyond> before last))?",
          _festival, *{word for name in ENGLISH for word in name.replace("'s", "").replace("-", " ").split()}),
 )  # fmt: skip

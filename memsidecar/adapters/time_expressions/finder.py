@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from memsidecar.adapters.time_expressions import chinese, dates, english, english_festivals, european, festivals
+from memsidecar.adapters.time_expressions import (
+    chinese,
+    dates,
+    english,
+    english_festivals,
+    english_years,
+    european,
+    festivals,
+)
 from memsidecar.adapters.time_expressions.folding import MAX_CHARS, fold, has_digits_of_a_date, has_han_time, words_of
 from memsidecar.adapters.time_expressions.hit import Hit, Rule
 from memsidecar.adapters.time_expressions.joining import joined
-from memsidecar.domain.calendar_spans import DAY_MICROS, end_micros, start_micros
+from memsidecar.adapters.time_expressions.spacing import Squeezed, squeeze
+from memsidecar.domain.calendar_spans import end_micros, start_micros
 from memsidecar.domain.time_span import TimeSpan
 
 MAX_SPANS = 12
-_LATIN: tuple[Rule, ...] = (*english.RULES, *english_festivals.RULES, *european.RULES, *dates.NAMES)
+_LATIN: tuple[Rule, ...] = (
+    *english.RULES,
+    *english_years.RULES,
+    *english_festivals.RULES,
+    *european.RULES,
+    *dates.NAMES,
+)
 _TRIGGERS = frozenset().union(*(rule.needs for rule in _LATIN))
 
 
@@ -30,9 +45,9 @@ class GrammarTimeExpressions:
 
     def find(self, text: str, reference: datetime) -> tuple[TimeSpan, ...]:
         """See the port. At most 12 spans."""
-        folded = fold(text)
-        hits = _longest(list(_hits(folded, reference)))
-        return tuple(_spans(folded, hits, reference))[:MAX_SPANS] if hits else ()
+        squeezed = squeeze(fold(text))
+        hits = _longest(list(_hits(squeezed.text, reference)))
+        return tuple(_spans(squeezed, hits, reference))[:MAX_SPANS] if hits else ()
 
     def resolve(self, text: str, reference: datetime) -> TimeSpan | None:
         """See the port."""
@@ -47,11 +62,13 @@ def _hits(text: str, now: datetime) -> Iterator[Hit]:
             if not rule.needs or not rule.needs.isdisjoint(words):
                 yield from rule.hits(text, now)
     if has_digits_of_a_date(text):
-        for rule in (*english.YEAR_RULES, *dates.DIGITS):
+        for rule in (*english_years.YEAR_RULES, *dates.DIGITS):
             yield from rule.hits(text, now)
     if has_han_time(text):
+        characters = set(text)
         for rule in chinese.RULES:
-            yield from rule.hits(text, now)
+            if not rule.needs or not rule.needs.isdisjoint(characters):
+                yield from rule.hits(text, now)
 
 
 def _longest(hits: list[Hit]) -> list[Hit]:
@@ -67,15 +84,13 @@ def _longest(hits: list[Hit]) -> list[Hit]:
     return [hit for hit in kept if hit.reading is not None]
 
 
-def _spans(text: str, hits: list[Hit], now: datetime) -> Iterator[TimeSpan]:
+def _spans(squeezed: Squeezed, hits: list[Hit], now: datetime) -> Iterator[TimeSpan]:
     zone = now.tzinfo
     assert zone is not None, "the reference is aware"
-    for each in joined(text, hits, now.date()):
-        yield TimeSpan(
-            None if each.first is None else start_micros(each.first, zone),
-            None if each.last is None else end_micros(each.last, zone),
-            each.start,
-            each.end,
-            each.vague,
-            each.slack * DAY_MICROS,
-        )
+    for each in joined(squeezed.text, hits, now.date()):
+        start, end = each.begin, each.finish
+        if start is None and each.first is not None:
+            start = start_micros(each.first, zone)
+        if end is None and each.last is not None:
+            end = end_micros(each.last, zone)
+        yield TimeSpan(start, end, squeezed.place(each.start), squeezed.place(each.end - 1) + 1, each.vague, each.slack)

@@ -25,8 +25,12 @@ def _plain(char: str) -> str:
 
 # What is not here is in no word of the grammar. Same length: places in the folded text are places in the text.
 _TABLE = {code: _plain(chr(code)) for code in (0xAA, 0xBA, *range(0xC0, 0x180), *range(0xFF01, 0xFF5F))}
-_TABLE |= {ord("’"): "'", ord("‘"): "'", ord("\u00a0"): " ", ord("\u3000"): " ", ord("‐"): "-", ord("‑"): "-"}
-_TABLE |= {code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)} | {ord(space): " " for space in "\t\n\r"}
+_TABLE |= {ord("’"): "'", ord("‘"): "'", ord("‐"): "-", ord("‑"): "-"}
+# Every space of Unicode, the no-break and the full-width one too.
+_SPACES = (*"\t\r\u00a0\u1680\u202f\u205f\u3000", *map(chr, range(0x2000, 0x200B)))
+_TABLE |= {code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)} | {ord(space): " " for space in _SPACES}
+# A line goes on in the next one, a paragraph ends.
+_LINE_END = re.compile(r"\n(?: *\n[ \n]*)?")
 _TRADITIONAL = str.maketrans(
     "後個這過來週節慶號兩禮點億萬聖誕陽鐘時從間雙勞動兒當", "后个这过来周节庆号两礼点亿万圣诞阳钟时从间双劳动儿当"
 )
@@ -36,9 +40,13 @@ _TABLE |= {code: chr(simple) for code, simple in _TRADITIONAL.items()}
 def fold(text: str) -> str:
     """The start of the text in lower case, without accents, in simplified Chinese as far as time goes; same places."""
     text = text[:MAX_CHARS]
-    if text.isascii():
-        return text.lower().replace("\n", " ").replace("\t", " ")
-    return text.translate(_TABLE)
+    text = text.lower().replace("\t", " ").replace("\r", " ") if text.isascii() else text.translate(_TABLE)
+    return _LINE_END.sub(_line_end, text) if "\n" in text else text
+
+
+def _line_end(match: re.Match[str]) -> str:
+    length = match.end() - match.start()
+    return " " if length == 1 else "\n" * length
 
 
 def words_of(folded: str) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import IntEnum
+from functools import partial
 from itertools import islice
 from re import Match, Pattern
 
@@ -24,28 +25,44 @@ class Cycle(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Exact:
+    """`start` <= t < `end`, and `slack`, in microseconds since 1970 UTC."""
+
+    start: int
+    end: int
+    slack: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """`slack` in days. `cycle` for words as "Monday" or "3 March"."""
+    """`slack` in days. `cycle` for words as "Monday" or "3 March". `exact` where hours are said: the part of `days`
+    that is meant."""
 
     days: Days
     vague: bool = False
     slack: int = 0
     cycle: Cycle = Cycle.NONE
+    exact: Exact | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Words and what they mean; with no reading they are no time ("31 February", 十亿年前), and no part of them is."""
+    """Words and what they mean; with no reading they are no time ("31 February", 十亿年前), and no part of them is.
+
+    `again` reads the words as seen from another time.
+    """
 
     start: int
     end: int
     reading: Reading | None
+    again: Callable[[datetime], Reading | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`read` gets a match, returns None where it is not what it looked like, and may raise ValueError or OverflowError
-    for days that no calendar has. `needs`: one of these words must be in the text; empty is no condition."""
+    for days that no calendar has. `needs`: one of these words, of Chinese characters, must be in the text; empty is no
+    condition."""
 
     pattern: Pattern[str]
     read: Callable[[Match[str], datetime], Reading | None]
@@ -56,10 +73,10 @@ class Rule:
             try:
                 reading = self.read(match, now)
             except (ValueError, OverflowError):
-                yield Hit(match.start(), match.end(), None)
+                yield Hit(match.start(), match.end(), None, partial(self.read, match))
             else:
                 if reading is not None:
-                    yield Hit(match.start(), match.end(), reading)
+                    yield Hit(match.start(), match.end(), reading, partial(self.read, match))
 
 
 def latest(year_reading: Callable[[int], Days], today: date) -> Days:

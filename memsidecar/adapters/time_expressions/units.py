@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 
+from memsidecar.adapters.time_expressions.hit import Reading
 from memsidecar.domain.calendar_spans import Days, month, one, quarter, shift_months, week, weekend, whole_year, years
 
 
@@ -25,3 +26,10 @@ def calendar_unit(today: date, unit: str, shift: int) -> Days:
         first = (today.year // 10 + shift) * 10
         return years(first, first + 9)
     return one(today)
+
+
+def same_day(today: date, unit: str, shift: int, *, about: bool) -> Reading:
+    """This day last year, this day last month; `about` for "this time"."""
+    months = shift * {"year": 12, "month": 1}.get(unit, 0)
+    day = shift_months(today, months) if months else today + timedelta(7 * shift if unit == "week" else 0)
+    return Reading(one(day), vague=about, slack={"year": 15, "month": 3}.get(unit, 1) if about else 0)

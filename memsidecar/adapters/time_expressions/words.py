@@ -50,13 +50,18 @@ SEASONS = {"spring": SPRING, "springtime": SPRING, "summer": SUMMER, "summertime
            "fall": AUTUMN, "winter": WINTER, "wintertime": WINTER}  # fmt: skip
 
 UNITS = {unit: unit for unit in ("day", "week", "month", "quarter", "year", "decade", "century", "hour", "minute",
-                                 "second")} | {"night": "day", "min": "minute"}  # fmt: skip
+                                 "second", "fortnight")} | {
+    "night": "day", "sec": "second", "min": "minute", "hr": "hour", "wk": "week", "mo": "month",
+    "yr": "year"}  # fmt: skip
 
 NUMBERS = {**_numbered("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
                        "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
                        "twenty"),
            "a": 1, "an": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90, "a hundred": 100,
            "hundred": 100, "a thousand": 1000}  # fmt: skip
+# The twenties could be those of either century.
+DECADES = {word: 1900 + 10 * tens for tens, word in enumerate(
+    ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"), 3)}  # fmt: skip
 ORDINALS = {**_numbered("first 1st", "second 2nd", "third 3rd", "fourth 4th"), "last": 4}
 
 # Spanish, French, Italian, German, Portuguese, Dutch.
