@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from memsidecar.domain.confidence import answer_confidence
-from memsidecar.domain.errors import InvalidField, ModelUnavailable, RevisionUnknown, StoreUnavailable
+from memsidecar.domain.errors import ModelUnavailable, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.grounds import NO_GROUNDS
 from memsidecar.domain.limits import MAX_DEPTH_OF_PAGES
 from memsidecar.domain.newer_first import newer_first
-from memsidecar.domain.profile import Profile, with_weights
 from memsidecar.domain.profile_choice import Choice
-from memsidecar.domain.question import Analysis, analyse
+from memsidecar.domain.question import Analysis
 from memsidecar.domain.recall import (
     Hit,
     MessageHit,
@@ -25,26 +24,24 @@ from memsidecar.domain.recall import (
     TierOutcome,
     TierReport,
 )
-from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.scope import Partition
 from memsidecar.ports.runtime import Clock
 from memsidecar.services.answering import Before, Page, Wanted, answer, passed
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.conversation import Conversation
-from memsidecar.services.long_texts import is_long
-from memsidecar.services.named_times import NO_TIMES, NamedTimes, Times
+from memsidecar.services.named_times import NamedTimes
 from memsidecar.services.paging import below, strata
 from memsidecar.services.past import Past
-from memsidecar.services.patience import seconds_for_sources
 from memsidecar.services.plan import FINDERS, NO_SESSION, Plan, note, report_of, understood
+from memsidecar.services.planning import Planning, at_rest
 from memsidecar.services.preparing import Space
 from memsidecar.services.recall_counts import EVALUATION, QUESTION, RecallCounts
 from memsidecar.services.reranking import Reranking
-from memsidecar.services.residency import Loaded, Residency
+from memsidecar.services.residency import Residency
 from memsidecar.services.resident import Resident
 from memsidecar.services.search import Search
 from memsidecar.services.usages import Usages
 
-_ALL = frozenset(Tier)
 # Building more hits than this takes longer than the rest of a recall.
 MANY_HITS = 50
 _Part = TypeVar("_Part", Page, Before)
@@ -72,9 +69,8 @@ class Recall:
         make_search: Callable[..., Search] = Search,
     ) -> None:
         """`spread` is the standard deviation of the embedder's cosines within a memory (`Profile.spread`)."""
-        self._residency, self._past, self._space, self._backlog = residency, past, space, backlog
-        self._clock, self._profiles, self._spread, self._model_timeout = clock, profiles, spread, model_timeout
-        self._times, self._conversation = times, conversation
+        self._planning = Planning(residency, past, space, backlog, clock, profiles, spread, times, conversation)
+        self._space, self._clock, self._model_timeout = space, clock, model_timeout
         self._usages, self._reranking, self._make_search = usages, reranking, make_search
         self.counts = RecallCounts()
 
@@ -87,7 +83,7 @@ class Recall:
         """
         plan = await self._plan(question)
         vector = await self._vector(plan)
-        await _at_rest(plan.loaded)
+        await at_rest(plan.loaded)
         return await self._finished(plan, vector)
 
     async def stream(self, question: Question) -> AsyncIterator[Hit | MessageHit | TierReport | Recalled]:
@@ -108,7 +104,7 @@ class Recall:
         if question.embedding is None and Tier.VECTOR in plan.tiers and first:
             embedding = asyncio.create_task(self._vector(plan), name="embed-question")
             try:
-                await _at_rest(plan.loaded)
+                await at_rest(plan.loaded)
                 early_plan = replace(plan, tiers=first, reports={})
                 early = await self._ranked(early_plan, None, plan.question.skip, plan.question.max_hits)
                 for hit in early.hits:
@@ -124,7 +120,7 @@ class Recall:
                 await asyncio.gather(embedding, return_exceptions=True)
         else:
             vector = await self._vector(plan)
-        await _at_rest(plan.loaded)
+        await at_rest(plan.loaded)
         whole = await self._finished(plan, vector)
         for hit in whole.hits:
             if (hit.partition, hit.memory.id) not in sent:
@@ -149,76 +145,13 @@ class Recall:
         vector = await self._vector(plan)
         if vector is not None and not is_news(vector):
             return None
-        await _at_rest(plan.loaded)
+        await at_rest(plan.loaded)
         found = await self._ranked(plan, vector, 0, question.max_hits)
         self.counts.note(EVALUATION, found)
         return found
 
     async def _plan(self, question: Question) -> Plan:
-        started, scope = self._clock.monotonic(), question.scope
-        waits = [seconds for seconds in (question.soft_deadline, seconds_for_sources()) if seconds is not None]
-        patience = min(waits, default=None)
-        deadline = None if patience is None else started + patience
-        profile = self._profile(question)
-        if question.embedding is not None:
-            question = replace(question, embedding=self._space.check(question.embedding))
-        tiers = question.tiers or _ALL
-        heard = None
-        if question.conversation:
-            heard = await self._conversation.hear(question, Tier.SESSION in tiers, patience)
-            question = replace(question, text=heard.text)
-        partitions = [scope.partition]
-        if question.include_shared and scope.user:
-            partitions.append(Scope(scope.namespace).partition)
-        now = self._clock.now()
-        loaded: list[Loaded] = []
-        if question.known_at is None or question.known_at >= now:
-            loaded = [await self._residency.get(partition) for partition in partitions]
-            await _at_rest(loaded)
-            residents = [one.resident for one in loaded]
-        else:
-            residents = [await self._past.view(partition, question.known_at, now) for partition in partitions]
-            now = question.known_at
-        known_at = now
-        if question.time is not None:
-            now = question.time
-        times = await self._named(question, now)
-        if question.only_named_time and times.whole is not None:
-            start, end = times.whole
-            question = replace(question, filter=replace(question.filter, min_said=start, max_said=end))
-        read = []
-        for resident in residents:
-            if resident.due:
-                self._backlog.notice(resident.partition)
-            known = resident.lookup.names(), resident.speakers(), times.bonus, question.asks
-            if is_long(question.text):
-                # Safe beside the loop: names are looked up one by one, and speakers are made anew when they change.
-                read.append((resident, await asyncio.to_thread(analyse, question.text, *known)))
-            else:
-                read.append((resident, analyse(question.text, *known)))
-        if question.min_revision is not None:
-            # The past may be older than the write; the store may not.
-            present = residents[0] if loaded else await self._residency.view(scope.partition)
-            if present.head.revision < question.min_revision:
-                raise RevisionUnknown(str(question.min_revision))
-        return Plan(question, profile, read, loaded, now, known_at, deadline, tiers, times, heard)
-
-    async def _named(self, question: Question, now: int) -> Times:
-        if is_long(question.text):
-            return await asyncio.to_thread(self._times.named, question.text, now, question.zone)
-        return self._times.named(question.text, now, question.zone) if question.text else NO_TIMES
-
-    def _profile(self, question: Question) -> Profile:
-        choice = self._profiles
-        profile = choice.of_namespace.get(question.scope.namespace, choice.usual)
-        if question.profile:
-            named = choice.profiles.get(question.profile)
-            if named is None:
-                raise InvalidField("options.profile", f"is none of {', '.join(sorted(choice.profiles))}")
-            profile = named
-        if question.weights:
-            profile = with_weights(profile, question.weights, "options.weights")
-        return profile if profile.spread == self._spread else replace(profile, spread=self._spread)
+        return await self._planning.plan(question)
 
     async def _vector(self, plan: Plan) -> Matrix | None:
         """The question's vector; None, with a report, when the tier cannot answer."""
@@ -289,7 +222,7 @@ class Recall:
             before = self._widened(part, vector, await self._searched(part, vector, stratum.depth), wanted, passed)[0]
             told, ceiling = told | before.told, before.lowest
             await asyncio.sleep(0)
-            await _at_rest(plan.loaded)
+            await at_rest(plan.loaded)
         raise AssertionError("the last stratum has no end")
 
     def _wanted(self, plan: Plan, skip: int, most: int, depth: int, ceiling: float) -> Wanted:
@@ -319,7 +252,7 @@ class Recall:
     async def _unchanged(self, plan: Plan, before: list[int]) -> bool:
         """Give the others a turn; whether nobody has written meanwhile."""
         await asyncio.sleep(0)
-        await _at_rest(plan.loaded)
+        await at_rest(plan.loaded)
         return _revisions(plan) == before
 
     def _require_one(self, reports: Sequence[TierReport]) -> None:
@@ -382,10 +315,3 @@ class Recall:
 
 def _revisions(plan: Plan) -> list[int]:
     return [resident.head.revision for resident, _ in plan.residents]
-
-
-async def _at_rest(partitions: Iterable[Loaded]) -> None:
-    """Until each shows whole transactions only; holds until the caller next awaits."""
-    found = list(partitions)
-    while busy := [loaded for loaded in found if not loaded.writer.at_rest]:
-        await busy[0].writer.rest()
