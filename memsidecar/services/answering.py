@@ -96,7 +96,9 @@ def _found(searches: Sequence[Search], wanted: Wanted) -> _Found:
     """The first `depth` places, and one more if there is one."""
     depth = wanted.depth
     had = [search.had() for search in searches]
-    looked_at = depth * _VARIED_FROM if wanted.diversity > 0 else depth + _SPARE
+    looked_at = depth + _SPARE
+    if wanted.diversity > 0:
+        looked_at = max(looked_at, _VARIED_FROM * min(depth, _VARIED))
     looked_at += sum(map(len, had))
     while True:
         found = [item for index, search in enumerate(searches) for item in search.best(index, looked_at + 1)]

@@ -202,7 +202,7 @@ class Recall:
             )
         self._usages.note(whole.hits)
         self.counts.note(QUESTION, whole)
-        if len(whole.hits) > MANY_HITS:
+        if len(whole.hits) > MANY_HITS or skip:
             await asyncio.sleep(0)  # they are written next
         return whole
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from memsidecar_client import AsyncMemsidecar, Entity, Episode, Fact, Memory, Message, Role
+from memsidecar_client import AsyncMemsidecar, Entity, Episode, Fact, Item, Memory, Message, Role
 
 from tests.e2e.process import Launch
 from tests.e2e.story import vector
@@ -48,7 +48,8 @@ async def _round(launch: Launch, folder: Path) -> dict[str, list[str]]:
     sidecar.program = [sys.executable, "-m", "tests.e2e.loop_launcher", str(report)]
     sidecar.start()
     async with AsyncMemsidecar(sidecar.target, user="ann", timeout=60.0) as client:
-        await asyncio.gather(*(part(client) for part in (long_texts, many_names, big_lists, sessions, short_calls)))
+        parts = (long_texts, many_names, big_lists, sessions, pages, short_calls)
+        await asyncio.gather(*(part(client) for part in parts))
     assert sidecar.stop() == 0
     seen: dict[str, Any] = json.loads(report.read_text())
     assert seen["callbacks"] > 1_000
@@ -109,6 +110,23 @@ async def sessions(client: AsyncMemsidecar) -> None:
     assert len([m async for m in session.messages(page_size=1000)]) == 804
     await session.set_scratch({f"key-{n}": "x" * 3_000 for n in range(250)})
     assert len([e async for e in session.list_scratch()]) == 250
+
+
+async def pages(client: AsyncMemsidecar) -> None:
+    """Of a long acquaintance, from the first hit as far as pages go, and varied."""
+    for number in range(60):
+        turns = [
+            Item(f"Turn {turn} of day {number}: {('pottery', 'a garden', 'the sea')[turn % 3]}", speaker=f"P{turn % 2}")
+            for turn in range(40)
+        ]
+        await client.remember_many(turns, user="gus", session=f"day-{number}", skip_extraction=True)
+    for size in (10, 50, 200):
+        token, seen = "", 0
+        while not seen or token:
+            answer = await client.recall("pottery by the sea", user="gus", max_hits=size, page_token=token)
+            token, seen = answer.next_page_token, seen + len(answer.hits)
+        assert seen == 1_000
+        await client.recall("pottery by the sea", user="gus", max_hits=size, diversity=0.7)
 
 
 async def short_calls(client: AsyncMemsidecar) -> None:
