@@ -91,6 +91,16 @@ def without_assistant(text: str) -> str:
     return "\n".join(kept) if any(c.isalnum() for line in kept for c in line) else text
 
 
+# Names of people that are verbs, or months.
+_ALSO_WORDS = frozenset(("will", "may"))
+_AFTER_VERB = re.compile(
+    r"\s+(?:i|you|he|she|it|we|they|there|this|that|these|those|the|an?|my|your|his|her|our|their|be|have|not)\b",
+    re.IGNORECASE,
+)
+_BEFORE_MONTH = re.compile(
+    r"\b(?:in|by|since|until|till|last|next|this|of|early|late|mid|\d(?:st|nd|rd|th)?)[ -]$", re.IGNORECASE
+)
+
 _NOTHING_ASKED = Analysis((), (), (), "")
 
 
@@ -112,13 +122,23 @@ def _runs(text: str) -> list[str]:
 def _people(text: str, runs: Iterable[str], speakers: Mapping[str, str]) -> tuple[str, ...]:
     if not speakers:
         return ()
-    found = {speakers[run]: None for run in runs if run in speakers}
+    found = {speakers[run]: None for run in runs if run in speakers and (run not in _ALSO_WORDS or _names(text, run))}
     # Scripts without spaces: a name is anywhere in a run of characters. One character alone is a part of many words.
     if not text.isascii():
         normal = entity_key(text)
         written_together = (key for key in speakers if len(key) > 1 and _CJK_NAME.fullmatch(key) and key in normal)
         found.update({speakers[key]: None for key in written_together})
     return tuple(name for name in found if normalise(name) not in ROLES)
+
+
+def _names(text: str, word: str) -> bool:
+    """Whether somewhere in a text a word that is a name, too, is one: "Will it rain in May?" is about nobody."""
+    lower = text == text.lower()
+    for found in re.finditer(rf"\b{word}\b(?!['’]ll)", text, re.IGNORECASE):
+        is_lower = not lower and found[0] == word
+        if not (is_lower or _AFTER_VERB.match(text, found.end()) or _BEFORE_MONTH.search(text[: found.start()])):
+            return True
+    return False
 
 
 def _entities(text: str, runs: Iterable[str], names: Mapping[str, str], left_out: Collection[str]) -> tuple[str, ...]:

@@ -93,3 +93,22 @@ def test_a_question_of_pages_is_analysed_at_once(unit: str) -> None:
 def test_name_of_a_known_entity_is_found_wherever_it_stands(text: str, found: bool) -> None:
     assert names_any(text, {"ann lee": "e1", "饼干": "e2"}) is found
     assert not names_any(text, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("Will it rain?", ()),
+        ("May I ask?", ()),
+        ("What will she do in May?", ()),
+        ("When may we go, and will the others?", ()),
+        ("what will they say", ()),
+        ("What does Will do?", ("Will",)),
+        ("what does will do", ("Will",)),
+        ("Will you ask Will?", ("Will",)),
+        ("Did May bake in May?", ("May",)),
+        ("Will's hobbies", ("Will",)),
+    ],
+)
+def test_a_verb_or_a_month_is_no_person_of_that_name(text: str, people: tuple[str, ...]) -> None:
+    assert analyse(text, {}, {"will": "Will", "may": "May", "ann": "Ann"}).people == people
