@@ -1,6 +1,6 @@
 """SIGKILL at random moments under mixed writes: nothing acknowledged is lost, nothing is half there.
 
-CRASH_ROUNDS rounds on each engine (10 unless set; `make crash ROUNDS=200`), CRASH_SEED to repeat a run.
+CRASH_ROUNDS rounds on each engine (5 unless set; `make crash ROUNDS=200`), CRASH_SEED to repeat a run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.e2e.process import CLEAN, LIGHT, verify
 from tests.e2e.story import ALL
 from tests.sidecar import Sidecar
 
-ROUNDS = int(os.environ.get("CRASH_ROUNDS", "10"))
+ROUNDS = int(os.environ.get("CRASH_ROUNDS", "5"))
 SEED = int(os.environ.get("CRASH_SEED", "20261130"))
 USERS = ("ann", "bob", "北京", "ann")  # four clients, two of them of one user
 # A store only grows; beginning anew keeps a long run as quick as a short one.
