@@ -86,7 +86,7 @@ class _Assembly:
                 f"{needed} tokens",
             )
         is_stable = self._choose_profile(wanted.max_tokens - own - frame, everything - own + forced)
-        self._choose_others(wanted.max_tokens - everything - frame, forced)
+        self._choose_others(wanted.max_tokens - everything - frame, forced, frame)
         return self._composed(prompts, is_stable and not self._prompts)
 
     def _prompt_tokens(self, prompts: Sequence[str]) -> int:
@@ -117,11 +117,13 @@ class _Assembly:
         self._filled[Part.PROFILE] = profile if fits else self._filling.fill(Part.PROFILE, items, pot - forced)
         return fits
 
-    def _choose_others(self, pot: int, forced: int) -> None:
-        if Part.PROFILE in self._filled:
-            pot -= self._filled[Part.PROFILE].tokens
+    def _choose_others(self, pot: int, forced: int, frame: int) -> None:
+        profile = self._filled.get(Part.PROFILE)
+        if profile is not None:
+            pot -= profile.tokens
         if Part.WINDOW in self._wanted.shares and self._messages:
-            self._choose_window(pot, forced)
+            needs_frame = self._renderer.window_is_text or (profile is not None and profile.chosen)
+            self._choose_window(pot, forced, 0 if needs_frame else frame)
         rest = pot - self._window.token_count
         items = self._items(self._window)
         limits = allocate(rest, [self._need(part, found, rest) for part, found in items.items()])
@@ -129,10 +131,17 @@ class _Assembly:
             self._filled[part] = self._filling.fill(part, found, limit)
         self._use_what_is_left(rest, items)
 
-    def _choose_window(self, pot: int, forced: int) -> None:
+    def _choose_window(self, pot: int, forced: int, frame: int) -> None:
+        """`frame`: tokens that there are besides when nothing is recalled."""
         share = self._wanted.shares[Part.WINDOW]
         most = max(forced, pot if share.maximum is None else min(pot, share.maximum))
         newest = self._filling.window(self._candidates, most, 0)
+        if newest.shortened and frame and most == max(forced, pot):
+            # Rather the whole message than the frame of what is recalled, or than a frame for next to nothing.
+            alone = self._filling.window(self._candidates, pot + frame, 0)
+            if not alone.shortened or pot < frame:
+                self._window = alone
+                return
         widest = self._filling.window(self._candidates, most)
         others = [self._need(part, found, pot) for part, found in self._items(widest).items()]
         least = max(forced, min(share.minimum, widest.token_count))

@@ -78,3 +78,12 @@ def test_calls_that_were_left_are_left_out_and_say_why(form: Format) -> None:
     in_flight = assemble(wanted(form), Material(messages=talk[:3]), count)
     assert not in_flight.omissions
     assert "r1" in whole(in_flight)
+
+
+def test_the_newest_message_is_whole_rather_than_beside_a_frame_for_memories() -> None:
+    last = said(1, "word " * 30)
+    context = assemble(wanted(Format.MESSAGES, 50), replace(ALL, messages=(last,)), count)
+    assert context.messages == (last,)
+    long = said(1, "word " * 3000)
+    context = assemble(wanted(Format.MESSAGES, 50), replace(ALL, messages=(long,)), count)
+    assert 40 < context.token_count <= 50
