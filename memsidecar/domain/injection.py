@@ -185,8 +185,9 @@ def looks_like_instruction(text: str) -> bool:
     if not found and not turns:
         return False
     # A context shows every kind of line end as one, so a turn may begin after any.
-    folded = _LINE_ENDS.sub("\n", folded)
-    if turns and (_has_template_turns(folded) or _has_small_turn(_LINE_ENDS.sub("\n", plain))):
+    plain = _LINE_ENDS.sub("\n", plain)
+    folded = plain.lower()
+    if turns and (_has_template_turns(folded) or _has_small_turn(plain)):
         return True
     present = frozenset(found)
     return any(pattern.search(folded) for words, pattern in _COMPILED if not present.isdisjoint(words))

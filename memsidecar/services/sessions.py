@@ -30,6 +30,8 @@ DEFAULT_TTL = HOUR
 # as so many.
 COUNTED_INLINE = 20_000
 COST_OF_MESSAGE = 400
+# So many results together are over a window's budget though each is far from it.
+MANY_RESULTS = 16
 
 
 class Sessions:
@@ -126,8 +128,8 @@ class Sessions:
         count = partial(self._tokenizer.count, encoding=encoding)
         shortening = Shortening(count, plain_cost(count))
         cut = partial(cut_window, messages, (), budget, limit, MESSAGE_OVERHEAD, shortening)
-        # What may have to be shortened is counted many times.
-        is_long = max((message.token_count for message in messages), default=0) > budget
+        # What may have to be shortened, also as one of several tool results, is counted many times.
+        is_long = max((message.token_count for message in messages), default=0) > budget // MANY_RESULTS
         window = await asyncio.to_thread(cut) if is_long else cut()
         return replace(window, omitted=max(0, session.last_seq - len(window.messages)))
 
