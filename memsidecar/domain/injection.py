@@ -10,7 +10,10 @@ The rules:
 - prying: "reveal/print/repeat ... system prompt / your instructions"
 - secrecy: "do not tell the user"
 - posing as a turn: special tokens of chat templates, "### System:", our delimiters, and "system:" at the start of a
-  line ("assistant:" is none: transcripts of conversations are remembered)
+  line. "User:" and "Assistant:" are none, because transcripts of conversations are remembered. But "Human:" and
+  "Assistant:" that begin paragraphs of one text are: the turns of a chat template; and so is a line "user: ..." or
+  "human: ..." in small letters after running text, unless it looks like one of a configuration (one word, or a line
+  with a colon before)
 - posing as a tool call: <tool_call>, <invoke name=, "tool_calls":, {"name": ..., "arguments": {
 - hidden text: characters of the Unicode tag block, which no reader sees and every model reads
 Overriding is known in Chinese (both scripts), Japanese, Korean, Spanish, French, German, Portuguese, Italian, Russian
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 
 from memsidecar.domain.invisible import INVISIBLE
 
@@ -29,9 +33,9 @@ _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _HIDDEN = re.compile("[\U000e0020-\U000e007f]")
 # England's flag is a black flag, the tags of "gbeng" and an end: the one use of them that means something.
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
-_LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
-# Latin letters in other dresses: full-width, mathematical, circled.
-_DRESSED = re.compile("[\u2100-\u214f\u24b6-\u24e9\uff21-\uff5a\U0001d400-\U0001d7ff]")
+_LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
+# Latin letters in other dresses: full-width, mathematical, circled; and of the signs those that begin a delimiter.
+_DRESSED = re.compile("[\u2100-\u214f\u24b6-\u24e9\ufe5f\ufe64\uff03\uff1c\uff21-\uff5a\U0001d400-\U0001d7ff]|<\uff0f")
 
 _OBJECTS = r"instructions?|prompts?|rules?|directives?|directions?|guidelines?|commands?|constraints?|polic(?:y|ies)"
 _WHICH = r"previous|prior|above|earlier|preceding|all|any|every|your|these|those|other|initial|original|system|safety"
@@ -69,13 +73,13 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("<", "[/inst]", "[inst]", "[system_prompt]", "[tool_calls]"),
-        r"<[|｜][a-z_ ▁]|</?(?:system|assistant|user|instructions?|start_of_turn|end_of_turn|memory|recent_messages"
-        r"|session_summary|experiences)>|<<\s*sys|\[/?inst\]|\[system_prompt\]|\[tool_calls\]"
-        r"|<(?:antml:)?(?:tool_?calls?|tool_use|function_?calls?|invoke|function)[\s>=]",
+        r"<[|｜][a-z_ ▁]|<\s{0,4}/?\s{0,4}(?:system|assistant|user|instructions?|start_of_turn|end_of_turn|memory"
+        r"|recent_messages|session_summary|experiences)\s{0,4}>|<<\s*sys|\[/?inst\]|\[system_prompt\]|\[tool_calls\]"
+        r"|<(?:antml:)?(?:tool_?calls?|tool_use|tool_?results?|function_?calls?|invoke|function)[\s>=]",
     ),
     (
         ("#", "system", "系统", "系統", "システム", "시스템"),
-        r"(?m:^\s*#+\s*(?:system|instructions?|assistant|user|human|memory$|end of memory|系统|系統)\b)"
+        r"(?m:^[\s>]*#+\s*(?:system|instructions?|assistant|user|human|memory$|end of memory|系统|系統)\b)"
         r"|(?m:^\W{0,4}(?:system|系统|系統|システム|시스템)\W{0,3}[:：])",
     ),
     (
@@ -150,6 +154,15 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (("التعليمات", "تعليمات", "الأوامر"), r"(?:تجاهل|انس|انسَ)[^.!?\n]{0,20}(?:التعليمات|تعليمات|الأوامر)"),
 )
+# A turn of a chat template is a paragraph: what begins a line only may be a transcript.
+_LINE_OF = {role: re.compile(rf"^\W{{0,4}}{role}[^\S\n]{{0,3}}[:：]", re.MULTILINE) for role in ("human", "assistant")}
+_PARAGRAPH_OF = {
+    role: re.compile(rf"\n[^\S\n]{{0,8}}\n\W{{0,4}}{role}[^\S\n]{{0,3}}[:：]") for role in ("human", "assistant")
+}
+_SMALL_TURN = re.compile(r"\n[^\S\n]*(?:user|human)[^\S\n]{0,3}[:：][^\S\n]*(?:\S+[^\S\n]+\S|[^\x00-\x7f]{4})")
+# So many of those are looked at, each with so much of the line before it.
+_TURNS_LOOKED_AT = 16
+_LINE_LOOKED_AT = 200
 _COMPILED = tuple((words, re.compile(pattern)) for words, pattern in _RULES)
 _WORDS = tuple(dict.fromkeys(word for words, _ in _RULES for word in words))
 _ASCII_WORDS = tuple(word for word in _WORDS if word.isascii())
@@ -158,18 +171,42 @@ _ASCII_WORDS = tuple(word for word in _WORDS if word.isascii())
 def looks_like_instruction(text: str) -> bool:
     """Whether a rule of this module finds something. Microseconds for a chat message; any text may be given."""
     if text.isascii():
-        folded = text.lower()
+        plain, folded = text, text.lower()
         found = [word for word in _ASCII_WORDS if word in folded]
     else:
         if _HIDDEN.search(text) and _HIDDEN.search(_FLAG.sub("", text)):
             return True
         # Normalising costs as much as all the rest, and full-width punctuation would ask for it in every Chinese text.
         plain = unicodedata.normalize("NFKC", text) if _DRESSED.search(text) else text
-        folded = _INVISIBLE.sub("", plain).lower()
+        plain = _INVISIBLE.sub("", plain)
+        folded = plain.lower()
         found = [word for word in _WORDS if word in folded]
-    if not found:
+    turns = "human" in folded or "user" in plain
+    if not found and not turns:
         return False
     # A context shows every kind of line end as one, so a turn may begin after any.
-    folded = _LINE_ENDS.sub("\n", folded)
+    plain = _LINE_ENDS.sub("\n", plain)
+    folded = plain.lower()
+    if turns and (_has_template_turns(folded) or _has_small_turn(plain)):
+        return True
     present = frozenset(found)
     return any(pattern.search(folded) for words, pattern in _COMPILED if not present.isdisjoint(words))
+
+
+def _has_template_turns(folded: str) -> bool:
+    """Whether a human's turn and an assistant's follow each other, the second as a paragraph of its own."""
+    if "human" not in folded or "assistant" not in folded:
+        return False
+    for one, other in (("human", "assistant"), ("assistant", "human")):
+        first = _LINE_OF[one].search(folded)
+        if first is not None and _PARAGRAPH_OF[other].search(folded, first.end()) is not None:
+            return True
+    return False
+
+
+def _has_small_turn(text: str) -> bool:
+    for turn in islice(_SMALL_TURN.finditer(text), _TURNS_LOOKED_AT):
+        before = text[max(0, turn.start() - _LINE_LOOKED_AT) : turn.start()].rstrip().rpartition("\n")[2]
+        if before and ":" not in before and "：" not in before:
+            return True
+    return False

@@ -94,8 +94,10 @@ class ScratchWrite:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of a conversation that fits a token budget, in order."""
+    """The part of a conversation that fits a token budget, in order. `shortened`: not all of the newest message, or of
+    what must stay together with it, fits."""
 
     messages: tuple[Message, ...]
     token_count: int
     omitted: int
+    shortened: bool = False

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.scope import Partition, Scope, resource_name
 from memsidecar.domain.session import Message, ScratchEntry, ScratchWrite, Session, Window
+from memsidecar.domain.shortening import Shortening, plain_cost, tokens_of
 from memsidecar.domain.window import (
     DEFAULT_MAX_MESSAGES,
     DEFAULT_RESERVED_TOKENS,
     DEFAULT_TOKEN_BUDGET,
     LOOK_BACK,
+    MESSAGE_OVERHEAD,
     cut_window,
 )
 from memsidecar.ports.models import Tokenizer
@@ -27,6 +30,8 @@ DEFAULT_TTL = HOUR
 # as so many.
 COUNTED_INLINE = 20_000
 COST_OF_MESSAGE = 400
+# So many results together are over a window's budget though each is far from it.
+MANY_RESULTS = 16
 
 
 class Sessions:
@@ -109,7 +114,8 @@ class Sessions:
     async def window(
         self, key: SessionKey, max_tokens: int, reserved_tokens: int | None, max_messages: int, tokenizer: str
     ) -> Window:
-        """The newest messages that fit, pinned ones always; 0 and None mean the defaults. Raises TokenizerUnknown."""
+        """The newest messages that fit, pinned ones always, and of the newest as much as fits; 0 and None mean the
+        defaults. Raises TokenizerUnknown, and InvalidField when nothing of the newest fits."""
         context = max_tokens or DEFAULT_TOKEN_BUDGET
         reserved = reserved_tokens if reserved_tokens is not None else min(DEFAULT_RESERVED_TOKENS, context // 4)
         limit = max_messages or DEFAULT_MAX_MESSAGES
@@ -118,7 +124,13 @@ class Sessions:
         if encoding and encoding != self._tokenizer.resolve(""):
             # A vocabulary that is used for the first time takes a third of a second to read.
             messages = await asyncio.to_thread(self.recounted, messages, encoding)
-        window = cut_window(messages, (), max(0, context - reserved), limit)
+        budget = max(0, context - reserved)
+        count = partial(self._tokenizer.count, encoding=encoding)
+        shortening = Shortening(count, plain_cost(count))
+        cut = partial(cut_window, messages, (), budget, limit, MESSAGE_OVERHEAD, shortening)
+        # What may have to be shortened, also as one of several tool results, is counted many times.
+        is_long = max((message.token_count for message in messages), default=0) > budget // MANY_RESULTS
+        window = await asyncio.to_thread(cut) if is_long else cut()
         return replace(window, omitted=max(0, session.last_seq - len(window.messages)))
 
     async def conversation(self, key: SessionKey, look_back: int) -> tuple[Session, Sequence[Message]]:
@@ -155,8 +167,7 @@ class Sessions:
         return [m if m.token_count else replace(m, token_count=self._count(m)) for m in messages]
 
     def _count(self, message: Message, encoding: str = "") -> int:
-        parts = [message.text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]
-        return sum(self._tokenizer.count(part, encoding) for part in parts if part)
+        return tokens_of(message, message.text, partial(self._tokenizer.count, encoding=encoding))
 
 
 def _lasting(expires_at: int | None, ttl: int | None, now: int) -> int | None:

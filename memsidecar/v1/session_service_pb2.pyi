@@ -674,7 +674,9 @@ class GetWindowRequest(google.protobuf.message.Message):
     of a smaller max_tokens.
     """
     max_messages: builtins.int
-    """Default 20. Pinned messages come on top."""
+    """Default 20. Pinned messages come on top, and the newest message with what
+    belongs to it is there whatever this says.
+    """
     def __init__(
         self,
         *,
@@ -699,12 +701,23 @@ class GetWindowResponse(google.protobuf.message.Message):
     MESSAGES_FIELD_NUMBER: builtins.int
     TOKEN_COUNT_FIELD_NUMBER: builtins.int
     OMITTED_MESSAGES_FIELD_NUMBER: builtins.int
+    SHORTENED_FIELD_NUMBER: builtins.int
     token_count: builtins.int
     """Includes 4 tokens of overhead a message."""
     omitted_messages: builtins.int
+    shortened: builtins.bool
+    """The newest message did not fit: in its text, and in those of the tool results
+    or the group that belong to it, " […] " stands for what is missing. When not
+    even that fits, or the arguments of its tool calls do not, the request is
+    refused with INVALID_FIELD for max_tokens.
+    """
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Message]:
-        """In order; pinned messages keep their places."""
+        """In order; pinned messages keep their places. The results of a tool call come
+        right after it, and what was said between them next. A call without all of its
+        results is left out with those it has, unless it is the last thing said, and so
+        is a result without its call.
+        """
 
     def __init__(
         self,
@@ -712,8 +725,9 @@ class GetWindowResponse(google.protobuf.message.Message):
         messages: collections.abc.Iterable[global___Message] | None = ...,
         token_count: builtins.int = ...,
         omitted_messages: builtins.int = ...,
+        shortened: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["messages", b"messages", "omitted_messages", b"omitted_messages", "token_count", b"token_count"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["messages", b"messages", "omitted_messages", b"omitted_messages", "shortened", b"shortened", "token_count", b"token_count"]) -> None: ...
 
 global___GetWindowResponse = GetWindowResponse
 

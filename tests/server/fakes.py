@@ -339,7 +339,7 @@ class FakeSessions(Sessions):
         self, key: SessionKey, max_tokens: int, reserved_tokens: int | None, max_messages: int, tokenizer: str
     ) -> Window:
         await self.world.step("sessions", key, max_tokens, reserved_tokens, max_messages, tokenizer)
-        return Window(tuple(self.world.messages), 0, 0)
+        return Window(tuple(self.world.messages), 0, 0, shortened=True)
 
     async def set_scratch(
         self, key: SessionKey, writes: Sequence[ScratchWrite], ttl: int | None, request: Request

@@ -83,6 +83,7 @@ async def test_messages_go_in_and_come_out(api: Api, world: World) -> None:
     assert [m.seq for m in listed.messages] == [2, 3]
     window = await api.session.GetWindow(pb.GetWindowRequest(session=S1, reserved_tokens=0, max_tokens=9))
     assert world.calls[-1][2:] == (9, 0, 0, "")
+    assert window.shortened
     for before, after in zip(messages, window.messages, strict=True):
         after.ClearField("seq")
         after.ClearField("create_time")

@@ -133,14 +133,29 @@ async def test_a_windows_defaults(sessions: Sessions) -> None:
     assert window.omitted == 61 - 20
 
 
-async def test_what_is_reserved_beyond_the_limit_leaves_what_must_stay(sessions: Sessions) -> None:
+async def test_a_window_without_room_for_the_newest_message_is_refused(sessions: Sessions) -> None:
     key, _ = await made(sessions, "reserved")
     await sessions.append(key, [text("pinned", 50, pinned=True), text("hello", 5), text("again", 5)], None, NO)
-    window = await sessions.window(key, 100, 500, 0, "")
-    assert [m.text for m in window.messages] == ["pinned"]
-    assert window.omitted == 2
+    with pytest.raises(InvalidField, match="max_tokens"):
+        await sessions.window(key, 100, 500, 0, "")
     assert [m.text for m in (await sessions.window(key, 70, 0, 0, "")).messages] == ["pinned", "again"]
     assert [m.text for m in (await sessions.window(key, 1_000, 0, 2, "")).messages] == ["pinned", "again"]
+
+
+@pytest.mark.parametrize("tokenizer", ["", "cl100k_base"])
+async def test_of_a_newest_message_over_the_budget_the_window_has_both_ends(sessions: Sessions, tokenizer: str) -> None:
+    key, _ = await made(sessions, f"long{tokenizer}")
+    long = "First of all. " + "word " * 9000 + "What does it mean?"
+    await sessions.append(key, [text("first", 0), text(long, 0)], None, NO)
+    window = await sessions.window(key, 1000, None, 0, tokenizer)
+    (message,) = window.messages
+    assert message.text.startswith("First of all. word")
+    assert message.text.endswith("word What does it mean?")
+    assert (message.seq, window.shortened, window.omitted) == (2, True, 1)
+    assert 700 < window.token_count <= 750
+    assert window == await sessions.window(key, 1000, None, 0, tokenizer)
+    whole = await sessions.window(key, 20_000, None, 0, tokenizer)
+    assert (whole.messages[-1].text, whole.shortened) == (long, False)
 
 
 async def test_a_window_counts_with_the_tokenizer_asked_for(sessions: Sessions) -> None:

@@ -73,7 +73,10 @@ var sessionOperations = map[string]operation{
 		window, err := p.session(a).Window(ctx, &memsidecarv1.GetWindowRequest{
 			MaxTokens: a.number("max_tokens"), Tokenizer: a.text("tokenizer"),
 		})
-		return result{"texts": texts(window.GetMessages(), messageText), "omitted": window.GetOmittedMessages()}, err
+		return result{
+			"texts": texts(window.GetMessages(), messageText), "omitted": window.GetOmittedMessages(),
+			"shortened": window.GetShortened(),
+		}, err
 	},
 	"set_scratch": func(ctx context.Context, p *played, a arguments) (result, error) {
 		values, _ := a["values"].(map[string]any)

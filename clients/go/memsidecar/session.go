@@ -172,8 +172,9 @@ func (s *Session) Messages(ctx context.Context, minSeq int64) iter.Seq2[*memside
 }
 
 // Window is the newest part of the conversation that fits the request's max_tokens less
-// its reserved_tokens, and the pinned messages. The session is filled in; nil takes the
-// server's defaults.
+// its reserved_tokens, and the pinned messages. The newest message is there, shortened when
+// it does not fit; ErrInvalidArgument when not even that fits. The session is filled in; nil
+// takes the server's defaults.
 func (s *Session) Window(
 	ctx context.Context, request *memsidecarv1.GetWindowRequest,
 ) (*memsidecarv1.GetWindowResponse, error) {

@@ -28,7 +28,7 @@ class SectionBudget:
 @dataclass(frozen=True, slots=True)
 class ContextSection:
     """One section as it stands in the context. `memories` are resource names in their order; `truncated`: something was
-    left out for want of tokens."""
+    left out or shortened for want of tokens."""
 
     kind: ContextSectionKind
     text: str

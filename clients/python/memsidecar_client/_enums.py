@@ -270,10 +270,11 @@ class ContextSectionKind(OpenEnum):
 
 
 class OmissionReason(OpenEnum):
-    """Why something is not in a context."""
+    """Why something is not in a context. UNPAIRED: a tool call without all results, or a result without its call."""
 
     UNSPECIFIED = 0
     BUDGET = 1
     DUPLICATE = 2
     LOW_SCORE = 3
     DISPUTED = 4
+    UNPAIRED = 5

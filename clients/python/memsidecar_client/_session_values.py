@@ -69,11 +69,16 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of a conversation that fits a token budget, in order. `token_count` has 4 of overhead a message."""
+    """The part of a conversation that fits a token budget, in order. `token_count` has 4 of overhead a message.
+
+    Results of a tool call come right after it; a call that was left without all of its results is not there. When the
+    newest message did not fit, `shortened` says so, and " […] " stands for what is missing in its text.
+    """
 
     messages: tuple[Message, ...]
     token_count: int
     omitted_messages: int
+    shortened: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,7 @@ class AsyncSession(Connected):
         """The newest part of the conversation that fits `max_tokens` less `reserved_tokens`, and the pinned messages.
 
         0 and None take the server's defaults. `tokenizer` names one of `server_info().tokenizers`, or a model.
+        The newest message is there, shortened when it does not fit; InvalidArgument when not even that fits.
         """
         request = session_service_pb2.GetWindowRequest(
             session=await self._resolve(timeout),
@@ -181,7 +182,7 @@ class AsyncSession(Connected):
         )
         response = await self._connection.unary(self._connection.stubs.sessions.GetWindow, request, timeout)
         messages = tuple(message_from_proto(message) for message in response.messages)
-        return Window(messages, response.token_count, response.omitted_messages)
+        return Window(messages, response.token_count, response.omitted_messages, response.shortened)
 
     async def set_scratch(
         self,

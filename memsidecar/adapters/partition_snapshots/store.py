@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 # Raised when the arrays' layout changes, or how what is in them is worked out of a text (tokens, traits, the numbers of
 # folding): older snapshots are then ignored, and replaced.
-FORMAT = 8
+FORMAT = 9
 
 
 class SnapshotFiles:

@@ -18,6 +18,7 @@ from memsidecar.domain.context.values import ORDER, Context, Count, Format, Mate
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.session import Message, Role, Window
+from memsidecar.domain.tool_pairs import tool_pairs
 from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, LOOK_BACK, MESSAGE_OVERHEAD, stays
 
 _RENDERERS: dict[Format, Renderer] = {
@@ -26,13 +27,17 @@ _RENDERERS: dict[Format, Renderer] = {
     Format.MESSAGES: Messages(),
 }
 _NO_WINDOW = Window((), 0, 0)
+# Tokens of parts do not always add up: so many are left free by a window that is all one message.
+_SPARE = 4
+_UNLIMITED = 1 << 40
 
 
 def assemble(wanted: Wanted, material: Material, count: Count) -> Context:
     """The context, in at most `wanted.max_tokens`. Same input, same bytes.
 
     The profile's share depends on neither the other sections nor the question, so that what comes before them does not
-    either. Raises InvalidField when the system prompt and the messages that must stay do not fit.
+    either. Raises InvalidField when the system prompt, the messages that must stay, and the newest one at its shortest
+    do not fit.
     """
     return _Assembly(wanted, material, count).run()
 
@@ -71,15 +76,17 @@ class _Assembly:
         own = self._prompt_tokens(prompts)
         prompts += [message.text for message in self._prompts]
         everything = self._prompt_tokens(prompts)
-        forced = self._filling.window(self._candidates, 0).token_count if Part.WINDOW in wanted.shares else 0
+        forced = self._filling.least_window(self._candidates) if Part.WINDOW in wanted.shares else 0
         frame = self._frame_tokens()
         needed = everything + forced + (frame if forced and self._renderer.window_is_text else 0)
         if needed > wanted.max_tokens:
             raise InvalidField(
-                "max_tokens", f"is too small: the system prompt and the messages that must stay take {needed} tokens"
+                "max_tokens",
+                f"is too small: the system prompt, the messages that must stay and the newest one at its shortest take "
+                f"{needed} tokens",
             )
         is_stable = self._choose_profile(wanted.max_tokens - own - frame, everything - own + forced)
-        self._choose_others(wanted.max_tokens - everything - frame, forced)
+        self._choose_others(wanted.max_tokens - everything - frame, forced, frame)
         return self._composed(prompts, is_stable and not self._prompts)
 
     def _prompt_tokens(self, prompts: Sequence[str]) -> int:
@@ -110,11 +117,13 @@ class _Assembly:
         self._filled[Part.PROFILE] = profile if fits else self._filling.fill(Part.PROFILE, items, pot - forced)
         return fits
 
-    def _choose_others(self, pot: int, forced: int) -> None:
-        if Part.PROFILE in self._filled:
-            pot -= self._filled[Part.PROFILE].tokens
+    def _choose_others(self, pot: int, forced: int, frame: int) -> None:
+        profile = self._filled.get(Part.PROFILE)
+        if profile is not None:
+            pot -= profile.tokens
         if Part.WINDOW in self._wanted.shares and self._messages:
-            self._choose_window(pot, forced)
+            needs_frame = self._renderer.window_is_text or (profile is not None and profile.chosen)
+            self._choose_window(pot, forced, 0 if needs_frame else frame)
         rest = pot - self._window.token_count
         items = self._items(self._window)
         limits = allocate(rest, [self._need(part, found, rest) for part, found in items.items()])
@@ -122,18 +131,27 @@ class _Assembly:
             self._filled[part] = self._filling.fill(part, found, limit)
         self._use_what_is_left(rest, items)
 
-    def _choose_window(self, pot: int, forced: int) -> None:
+    def _choose_window(self, pot: int, forced: int, frame: int) -> None:
+        """`frame`: tokens that there are besides when nothing is recalled."""
         share = self._wanted.shares[Part.WINDOW]
-        most = pot if share.maximum is None else min(pot, max(forced, share.maximum))
+        most = max(forced, pot if share.maximum is None else min(pot, share.maximum))
+        newest = self._filling.window(self._candidates, most, 0)
+        if newest.shortened and frame and most == max(forced, pot):
+            # Rather the whole message than the frame of what is recalled, or than a frame for next to nothing.
+            alone = self._filling.window(self._candidates, pot + frame, 0)
+            if not alone.shortened or pot < frame:
+                self._window = alone
+                return
         widest = self._filling.window(self._candidates, most)
         others = [self._need(part, found, pot) for part, found in self._items(widest).items()]
         least = max(forced, min(share.minimum, widest.token_count))
         grant, *grants = allocate(pot, [Need(widest.token_count, least, share.weight), *others])
         # Messages come whole: what the others cannot use may hold one more.
-        self._window = self._filling.window(self._candidates, min(most, max(forced, pot - sum(grants), grant)))
-        if self._window.token_count <= forced < widest.token_count:
-            # The newest message is what the model answers: it is not left out for want of a share.
-            self._window = self._filling.newest(self._candidates, most)
+        limit = max(grant, pot - sum(grants)) if share.weight > 0 else grant
+        # The newest message is what the model answers: it is not cut for want of a share, but when it must be, others
+        # have theirs.
+        limit = limit - _SPARE if newest.shortened else max(limit, newest.token_count)
+        self._window = self._filling.window(self._candidates, max(forced, min(most, limit)))
 
     def _need(self, part: Part, items: Sequence[Item], enough: int) -> Need:
         share = self._wanted.shares[part]
@@ -143,7 +161,8 @@ class _Assembly:
     def _items(self, window: Window) -> dict[Part, list[Item]]:
         """The candidates of every wanted section but profile and window, in the order in which they are wanted."""
         profile = self._filled[Part.PROFILE].chosen if Part.PROFILE in self._filled else ()
-        sorting = Sorting(profile, window.messages)
+        seen = {message.seq for message in window.messages}
+        sorting = Sorting(profile, [message for message in self._candidates if message.seq in seen])
         question = self._wanted.question
         items, self._left_out = sorting(self._hits, question.min_score, question.filter.states)
         if self._extract is not None:
@@ -157,10 +176,10 @@ class _Assembly:
     def _use_what_is_left(self, rest: int, items: dict[Part, list[Item]]) -> None:
         """Items come whole, so that shares have remainders: together they may hold one more."""
         for part in (Part.FACTS, Part.EPISODES, Part.SUMMARY, Part.SCRATCH):
-            if part not in self._filled or not self._filled[part].truncated:
+            share = self._wanted.shares.get(part)
+            if share is None or not share.weight or part not in self._filled or not self._filled[part].truncated:
                 continue
             spare = rest - sum(self._filled[other].tokens for other in items if other in self._filled)
-            share = self._wanted.shares[part]
             limit = self._filled[part].tokens + spare
             limit = limit if share.maximum is None else min(limit, share.maximum)
             again = self._filling.fill(part, items[part], limit)
@@ -179,7 +198,7 @@ class _Assembly:
         return replace(context, omissions=(*self._omissions, *self._left_out, *self._dropped(composition)))
 
     def _dropped(self, composition: Composition) -> list[Omission]:
-        """What the budget left out, and messages that had nothing to do with the question."""
+        """What the budget left out, what cannot be shown, and messages that have nothing to do with the question."""
         named = {_name(item) for part in ORDER for item in composition.shown(part)}
         found: list[Omission] = []
         for item in (item for part in ORDER for item in composition.dropped(part)):
@@ -190,14 +209,21 @@ class _Assembly:
         if Part.WINDOW not in self._wanted.shares and Part.SUMMARY not in self._wanted.shares:
             return found
         there = {message.seq for message in self._window.messages} | set(map(_said, composition.shown(Part.SUMMARY)))
-        lost = set(map(_said, composition.dropped(Part.SUMMARY)))
         unseen = [message.seq for message in self._messages if message.seq not in there]
-        return [*found, *(Omission(self._reason(seq, lost), message_seq=seq) for seq in unseen)]
+        if not unseen:
+            return found
+        reasons = self._reasons()
+        return [*found, *(Omission(reasons.get(seq, Reason.BUDGET), message_seq=seq) for seq in unseen)]
 
-    def _reason(self, seq: int, lost: set[int]) -> Reason:
-        if seq in self._said_twice:
-            return Reason.DUPLICATE
-        return Reason.LOW_SCORE if self._extract is not None and seq not in lost else Reason.BUDGET
+    def _reasons(self) -> dict[int, Reason]:
+        """Why messages are not there that no budget would have brought in."""
+        unrelated = self._extract.unrelated() if self._extract is not None else frozenset()
+        # One that the window had room for in messages, if not in tokens, needed no relation to the question.
+        roomy = self._filling.window(self._candidates, _UNLIMITED).messages if unrelated else ()
+        reasons = dict.fromkeys(unrelated - {message.seq for message in roomy}, Reason.LOW_SCORE)
+        reasons |= dict.fromkeys(self._said_twice, Reason.DUPLICATE)
+        pairs = tool_pairs(self._messages)
+        return reasons | {self._messages[at].seq: Reason.UNPAIRED for at in pairs.unpaired}
 
 
 def _seq(message: Message) -> int:

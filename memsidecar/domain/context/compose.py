@@ -113,7 +113,7 @@ class Composition:
         if Part.WINDOW not in self._wanted.shares or not (self._window.messages or self._window.omitted):
             return []
         tokens = self._count(body) if self._renderer.window_is_text else self._window.token_count
-        return [Section(Part.WINDOW, body, tokens, truncated=self._window.omitted > 0)]
+        return [Section(Part.WINDOW, body, tokens, truncated=self._window.omitted > 0 or self._window.shortened)]
 
     def _as_text(self, recalled: str, stable: str) -> tuple[str, int, int]:
         """(text, its tokens, those of its stable beginning)."""

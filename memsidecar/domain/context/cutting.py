@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from memsidecar.domain.context.values import Count
-from memsidecar.domain.text import cut_place, inside_character
+from memsidecar.domain.text import begin_place, cut_place, inside_character
 
 ELLIPSIS = "…"
+GAP = " […] "
+"""Stands for what is missing between the beginning and the end of a text."""
 # No tokenizer packs more characters of prose into a token; runs of spaces, which it does pack, are no loss.
 _CHARS_PER_TOKEN = 12
 # A cut looks for the end of a sentence or a word in the last third.
@@ -36,6 +38,50 @@ def excerpt(text: str, tokens: int, count: Count) -> str:
         if count(shortened) <= tokens:
             return shortened if shortened != ELLIPSIS else ""
         low = at - 1
+    return ""
+
+
+def both_ends(text: str, tokens: int, count: Count) -> str:
+    """The text, or its beginning and its end with GAP between, in at most so many tokens; "" when not even one
+    character fits. Cut as an excerpt is."""
+    if tokens <= 0:
+        return ""
+    if len(text) <= _CHARS_PER_TOKEN * tokens and count(text) <= tokens:
+        return text
+    room = tokens - count(GAP)
+    while room > 0:
+        begin = excerpt(text, room - room // 2 + 1, count).removesuffix(ELLIPSIS)
+        end = _end(text, len(begin), room - count(begin), count)
+        if not begin and not end:
+            return ""
+        shortened = (begin + GAP + end).strip()
+        over = count(shortened) - tokens
+        if over <= 0:
+            return shortened
+        room -= over
+    return ""
+
+
+def _end(text: str, earliest: int, tokens: int, count: Count) -> str:
+    """The end of the text, from `earliest` on at the most, in at most so many tokens."""
+    if tokens <= 0:
+        return ""
+    size = len(text)
+    low, high = max(earliest, size - _CHARS_PER_TOKEN * tokens), size
+    while high - low > 1 and high - low > (size - high) // 64:
+        middle = (low + high) // 2
+        if count(text[middle:]) <= tokens:
+            high = middle
+        else:
+            low = middle
+    while high < size:
+        at = begin_place(text, high, high + (size - high) // _LOOK_BACK)
+        while at < size and inside_character(text, at):
+            at += 1
+        end = text[at:].lstrip()
+        if count(end) <= tokens:
+            return end
+        high = at + 1
     return ""
 
 

@@ -2,18 +2,23 @@
 
 What would be taken for a delimiter is broken by a backslash (Markdown) or turned into a character reference (XML); all
 else stays as it was written. Delimiters are: the headings, fences, items and references of a rendered context, tags of
-either format, the special tokens of chat templates, and a role with a colon at the start of a line.
+either format, the special tokens of chat templates, and a role with a colon at the start of a line, all of them also
+after a mark of quotation. They are looked for in the text as a model may read it: without characters that nobody sees,
+and with full-width and other dressed letters and signs as plain ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 
 from memsidecar.domain.invisible import INVISIBLE
 
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+# With what turns the direction of writing: it shows a reader other words than a model reads.
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _ROLES = (
     "system|user|assistant|human|ai|tool|developer|function|model|instructions?|prompt|memory"
@@ -28,17 +33,29 @@ _TAGS = (
     "|task|decision|lesson|antml:[a-z_]+"
 )
 _MARKS = re.compile(
-    rf"<(?=[|｜]|/?(?:{_TAGS})\b|<\s*/?\s*sys|!--)"  # <|im_start|>, <｜User｜>, </memory>, <<SYS>>, <!--
-    r"|\[(?=m\d+\]|/?(?:inst|system_prompt|available_tools|tool_calls|tool_results)\])"  # [m1], [INST]
+    # <|im_start|>, <｜User｜>, </memory>, < /memory>, <<SYS>>, <!--
+    rf"<(?=[|｜]|/?(?:{_TAGS})\b|\s{{0,4}}/?\s{{0,4}}(?:(?:{_TAGS})\s{{0,4}}>|sys)|\s{{0,4}}/\s{{0,4}}(?:{_TAGS})\b|!--)"
+    r"|\[(?=\s?m\d+\s?\]|/?(?:inst|system_prompt|available_tools|tool_calls|tool_results)\])"  # [m1], [INST]
     r"|`(?=``)|~(?=~~)",
     re.IGNORECASE,
 )
-# What may stand before the first character of a line that a reader sees.
-_INDENT = rf"(?:[^\S\n]|[{INVISIBLE}])"
-_LINE_START = re.compile(rf"^({_INDENT}*)(?=#|[-*+][ \t]|[-=*_]{{3,}}[ \t]*$)", re.MULTILINE)
-_ROLE_START = re.compile(
-    rf"^(?P<role>{_INDENT}*(?:[*_>]{{1,3}}[ \t]*)?(?:{_ROLES})[*_]{{0,3}}[ \t]*)(?P<colon>[:：])", re.M | re.I
-)
+# What may stand before the first sign of a line that counts: a quotation's mark, a number of a list.
+_BEFORE = r"^(?:[^\S\n]|>|\d{1,9}[.)](?=[ \t]))*"
+_LINE_START = re.compile(rf"{_BEFORE}(?=#|[-*+][ \t]|[-=*_]{{3,}}[ \t]*$)", re.MULTILINE)
+_XML_LINE_START = re.compile(rf"{_BEFORE}(?=#)", re.MULTILINE)
+_ROLE_START = re.compile(rf"^(?:[^\S\n]|[*_>])*(?:{_ROLES})[*_]{{0,3}}[^\S\n]*(?=[:：])", re.MULTILINE | re.IGNORECASE)
+# Letters, digits and the signs of delimiters in other dresses: full-width, small, mathematical, circled. Not the colon,
+# which the patterns know and every Chinese text has.
+_DRESSED = {
+    code: simple
+    for block in ((0x2100, 0x214F), (0x24B6, 0x24E9), (0xFE50, 0xFE6B), (0xFF01, 0xFF5E), (0x1D400, 0x1D7FF))
+    for code in range(block[0], block[1] + 1)
+    if len(simple := unicodedata.normalize("NFKC", chr(code))) == 1
+    and simple.isascii()
+    and (simple.isalnum() or simple in "<>/|#[]_`")
+}
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_ODD = re.compile(f"[{INVISIBLE}{''.join(map(chr, _DRESSED))}]")
 _XML = re.compile("[&<>]")
 _XML_NAMES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # Code points that XML 1.0 has no place for.
@@ -59,29 +76,58 @@ def one_line(text: str) -> str:
 
 def markdown(text: str) -> str:
     """For a Markdown list item: its further lines are indented, so that none begins where a heading would."""
-    text = _broken(plain(text), lambda character: character + "\\", "\\")
-    text = _ROLE_START.sub(r"\g<role>\\\g<colon>", text)
+    text = _broken(plain(text), _LINE_START, lambda mark: mark + "\\", lambda sign: "\\" + sign, _same)
     return text.replace("\n", "\n  ").replace("\n  \n", "\n\n") if "\n" in text else text
 
 
 def xml(text: str) -> str:
     """For an element's content, and with `attribute` for one of its attributes."""
-    text = _NOT_XML.sub("", plain(text))
-    # Before `<` is named, so that the brackets of references are found; only brackets and line starts are left to do.
-    text = _XML.sub(lambda found: _XML_NAMES[found[0]], text)
-    text = _broken(text, lambda character: f"&#{ord(character)};", "")
-    return _ROLE_START.sub(lambda found: f"{found['role']}&#{ord(found['colon'])};", text)
+    return _broken(_NOT_XML.sub("", plain(text)), _XML_LINE_START, _reference, _reference, _named)
 
 
 def attribute(text: str) -> str:
     return xml(one_line(text)).replace('"', "&quot;")
 
 
-def _broken(text: str, broken: Callable[[str], str], before_line: str) -> str:
-    text = _MARKS.sub(lambda found: broken(found[0]), text)
-    if before_line:
-        return _LINE_START.sub(lambda found: found[1] + before_line, text)
-    return _XML_LINE_START.sub(lambda found: found[1] + broken(found[2]), text)
+def _broken(
+    text: str,
+    starts: re.Pattern[str],
+    of_mark: Callable[[str], str],
+    of_start: Callable[[str], str],
+    of_rest: Callable[[str], str],
+) -> str:
+    """The text with its delimiters broken: `of_mark` makes the first character of one harmless, `of_start` the one that
+    makes a line's beginning one."""
+    seen, hidden = _as_read(text)
+    broken = {found.start(): of_mark for found in _MARKS.finditer(seen)}
+    broken |= {found.end(): of_start for found in starts.finditer(seen)}
+    broken |= {found.end(): of_start for found in _ROLE_START.finditer(seen)}
+    if not broken:
+        return of_rest(text)
+    parts: list[str] = []
+    done = 0
+    for place in sorted(broken):
+        at = place + bisect_right(hidden, place)
+        parts += [of_rest(text[done:at]), broken[place](text[at])]
+        done = at + 1
+    return "".join([*parts, of_rest(text[done:])])
 
 
-_XML_LINE_START = re.compile(rf"^({_INDENT}*)(#)", re.MULTILINE)
+def _as_read(text: str) -> tuple[str, Sequence[int]]:
+    """The text as a model may read it, and for each character that is not in it the place where it would be."""
+    if text.isascii() or not _ODD.search(text):
+        return text, ()
+    hidden = [found.start() - at for at, found in enumerate(_INVISIBLE.finditer(text))]
+    return _INVISIBLE.sub("", text).translate(_DRESSED), hidden
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _named(text: str) -> str:
+    return _XML.sub(lambda found: _XML_NAMES[found[0]], text)
+
+
+def _reference(character: str) -> str:
+    return _XML_NAMES.get(character) or f"&#{ord(character)};"

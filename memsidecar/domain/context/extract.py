@@ -44,6 +44,10 @@ class Extract:
         self._places = [at for at in range(len(words)) if marked[at] or scores[at] > 0 or at == first]
         self._places.sort(key=lambda at: (not marked[at], -scores[at], -at))
 
+    def unrelated(self) -> frozenset[int]:
+        """Those that have nothing to do with the question, and are not important."""
+        return frozenset(m.seq for m in self._messages) - {self._messages[at].seq for at in self._places}
+
     def without(self, messages: Iterable[Message]) -> list[Item]:
         """What to quote of all but these, the most wanted first."""
         inside = {message.seq for message in messages}

@@ -11,7 +11,8 @@ from memsidecar.domain.context.items import Item, is_experience
 from memsidecar.domain.context.passage import Asked
 from memsidecar.domain.context.values import Count, Part
 from memsidecar.domain.session import Message, Window
-from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, MESSAGE_OVERHEAD, cut_window
+from memsidecar.domain.shortening import Shortening, plain_cost
+from memsidecar.domain.window import DEFAULT_MAX_MESSAGES, MESSAGE_OVERHEAD, cut_window, least_window
 
 # A shorter beginning of a text says nothing.
 SMALLEST_CUT = 16
@@ -69,6 +70,11 @@ class Filling:
     asked: Asked
     _costs: dict[Item, int] = field(default_factory=dict)
     _messages: dict[int, Message] = field(default_factory=dict)
+    _shortening: Shortening = field(init=False)
+
+    def __post_init__(self) -> None:
+        rendered = self.renderer.window_is_text
+        self._shortening = Shortening(self.count, self._message_cost if rendered else plain_cost(self.count))
 
     def need(self, part: Part, items: Sequence[Item], enough: int) -> int:
         """Tokens of all the items, frame included; counting stops once it is `enough`."""
@@ -108,24 +114,23 @@ class Filling:
             return Filled(part, dropped=tuple(dropped))
         return Filled(part, tuple(chosen), tuple(texts), used, tuple(dropped), shortened)
 
-    def window(self, messages: Sequence[Message], limit: int, most: int = DEFAULT_MAX_MESSAGES) -> Window:
-        """The newest messages whose cost in this format fits, in their own form; `token_count` is that cost."""
+    def least_window(self, messages: Sequence[Message]) -> int:
+        """Tokens of the messages that must stay and of the newest one at its shortest; 0 when there are none."""
         if not self.renderer.window_is_text:
-            return cut_window(messages, (), limit, most, MESSAGE_OVERHEAD)
+            return least_window(messages, self._shortening)
+        least = least_window(list(map(self._costed, messages)), self._shortening, 0)
+        return least + self.frame(Part.WINDOW, ()) if least else 0
+
+    def window(self, messages: Sequence[Message], limit: int, most: int = DEFAULT_MAX_MESSAGES) -> Window:
+        """The newest messages whose cost in this format fits, in their own form; `token_count` is that cost. Of the
+        newest one, whatever `most` is, as much as fits. `limit` is what `least_window` says, or more."""
+        if not self.renderer.window_is_text:
+            return cut_window(messages, (), limit, most, MESSAGE_OVERHEAD, self._shortening)
         own = {message.seq: message for message in messages}
         frame = self.frame(Part.WINDOW, ())
-        cut = cut_window(list(map(self._costed, messages)), (), max(0, limit - frame), most, 0)
-        kept = tuple(own[message.seq] for message in cut.messages)
+        cut = cut_window(list(map(self._costed, messages)), (), max(0, limit - frame), most, 0, self._shortening)
+        kept = tuple(replace(own[message.seq], text=message.text) for message in cut.messages)
         return replace(cut, messages=kept, token_count=cut.token_count + frame if kept else 0)
-
-    def newest(self, messages: Sequence[Message], limit: int) -> Window:
-        """What must stay, and the newest message with what belongs to it, if that fits."""
-        forced = len(self.window(messages, 0).messages)
-        for most in range(forced + 1, forced + DEFAULT_MAX_MESSAGES + 1):
-            window = self.window(messages, limit, most)
-            if len(window.messages) > forced:
-                return window
-        return self.window(messages, 0)
 
     def frame(self, part: Part, items: Sequence[Item]) -> int:
         opening = self.renderer.opening(part, part is Part.EPISODES and any(is_experience(i.memory) for i in items))
@@ -143,9 +148,12 @@ class Filling:
             return message
         costed = self._messages.get(message.seq)
         if costed is None:
-            cost = self._cost(Item(Part.WINDOW, message.text, message=message), message.text)
+            cost = self._message_cost(message, message.text)
             costed = self._messages[message.seq] = replace(message, token_count=cost)
         return costed
+
+    def _message_cost(self, message: Message, text: str) -> int:
+        return self._cost(Item(Part.WINDOW, text, message=message), text)
 
     def _cost(self, item: Item, text: str) -> int:
         return self.count(self.renderer.item(item, _WIDEST if self.cited and item.memory else "", text))

@@ -47,6 +47,8 @@ class Reason(IntEnum):
     DUPLICATE = 2
     LOW_SCORE = 3
     DISPUTED = 4
+    UNPAIRED = 5
+    """A tool call without all of its results, or a result without its call: no model accepts it."""
 
 
 @dataclass(frozen=True, slots=True)

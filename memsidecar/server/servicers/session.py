@@ -141,7 +141,9 @@ class SessionServicer:
         key = _key(request, "session")
         reserved = request.reserved_tokens if request.HasField("reserved_tokens") else None
         window = await self._sessions.window(key, request.max_tokens, reserved, request.max_messages, request.tokenizer)
-        response = pb.GetWindowResponse(token_count=window.token_count, omitted_messages=window.omitted)
+        response = pb.GetWindowResponse(
+            token_count=window.token_count, omitted_messages=window.omitted, shortened=window.shortened
+        )
         turn = Turn()
         for message in window.messages:
             await turn.give()

@@ -112,6 +112,7 @@ async def test_window_keeps_the_servers_defaults_unless_told(client: AsyncMemsid
         messages=[{"role": 2, "text": "hi", "seq": 9, "create_time": {"seconds": 1}}],
         token_count=5,
         omitted_messages=8,
+        shortened=True,
     )
     session = client.session("s")
     window = await session.window()
@@ -121,6 +122,7 @@ async def test_window_keeps_the_servers_defaults_unless_told(client: AsyncMemsid
     assert full.HasField("reserved_tokens")
     assert (full.max_tokens, full.max_messages, full.tokenizer) == (1000, 3, "gpt")
     assert (window.messages[0].seq, window.token_count, window.omitted_messages) == (9, 5, 8)
+    assert window.shortened
 
 
 async def test_scratch_takes_a_dict_or_entries(client: AsyncMemsidecar, fake: FakeSidecar) -> None:

@@ -231,7 +231,11 @@ async def window(playing: Playing, given: Arguments) -> Result:
     found = await playing.client.session(given["session"]).window(
         max_tokens=given["max_tokens"], tokenizer=given.get("tokenizer", "")
     )
-    return {"texts": [message.text for message in found.messages], "omitted": found.omitted_messages}
+    return {
+        "texts": [message.text for message in found.messages],
+        "omitted": found.omitted_messages,
+        "shortened": found.shortened,
+    }
 
 
 async def set_scratch(playing: Playing, given: Arguments) -> Result:

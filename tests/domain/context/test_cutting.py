@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.domain.context.cutting import ELLIPSIS, excerpt
+from memsidecar.domain.context.cutting import ELLIPSIS, GAP, both_ends, excerpt
 
 # Each one character to a reader.
 CLUSTERS = [
@@ -44,6 +44,30 @@ def test_no_character_that_a_reader_sees_is_cut(parts: list[str], limit: int) ->
         ends.add(at)
     # White space before the ellipsis is trimmed.
     assert len(kept) in ends or any(text[len(kept) : end].isspace() for end in ends if end > len(kept))
+
+
+@given(st.lists(st.sampled_from([*CLUSTERS, " ", ". "]), max_size=60), st.integers(0, 80))
+def test_both_ends_are_cut_between_characters_that_a_reader_sees(parts: list[str], limit: int) -> None:
+    text = "".join(parts)
+    shown = both_ends(text, limit, characters)
+    assert len(shown) <= limit
+    if shown in ("", text):
+        return
+    places = {0}
+    for part in parts:
+        places.add(max(places) + len(part))
+    begin, _, end = (f" {shown} ").partition(GAP)
+    begin, end = begin.strip(), end.strip()
+    # White space beside the mark is trimmed.
+    assert any(text[:at].strip() == begin for at in places)
+    assert any(text[at:].strip() == end for at in places)
+
+
+def test_both_ends_are_there_with_a_mark_between() -> None:
+    assert both_ends("One two. " + "Three four. " * 9 + "Five six?", 24, characters) == "One two. […] Five six?"
+    assert both_ends("👨‍👩‍👧" * 9, 4, characters) == ""
+    assert both_ends("short", 5, characters) == "short"
+    assert both_ends("abc" + " " * 900 + "def", 11, characters) == "abc […] def"
 
 
 def test_a_cut_ends_a_sentence_or_a_word() -> None:

@@ -221,7 +221,8 @@ const (
 	ContextSectionKind_CONTEXT_SECTION_KIND_SUMMARY ContextSectionKind = 2
 	// The session's scratch values.
 	ContextSectionKind_CONTEXT_SECTION_KIND_SCRATCH ContextSectionKind = 5
-	// The session's newest messages.
+	// The session's newest messages, as in GetWindow. The newest is there whatever
+	// the section's budget is, shortened when it does not fit whole.
 	ContextSectionKind_CONTEXT_SECTION_KIND_WINDOW ContextSectionKind = 6
 )
 
@@ -281,8 +282,11 @@ const (
 	OmissionReason_OMISSION_REASON_UNSPECIFIED OmissionReason = 0
 	OmissionReason_OMISSION_REASON_BUDGET      OmissionReason = 1
 	OmissionReason_OMISSION_REASON_DUPLICATE   OmissionReason = 2
-	OmissionReason_OMISSION_REASON_LOW_SCORE   OmissionReason = 3
-	OmissionReason_OMISSION_REASON_DISPUTED    OmissionReason = 4
+	// Of a message: older than the window, and nothing to do with the query.
+	OmissionReason_OMISSION_REASON_LOW_SCORE OmissionReason = 3
+	OmissionReason_OMISSION_REASON_DISPUTED  OmissionReason = 4
+	// A tool call without all of its results, or a result without its call.
+	OmissionReason_OMISSION_REASON_UNPAIRED OmissionReason = 5
 )
 
 // Enum value maps for OmissionReason.
@@ -293,6 +297,7 @@ var (
 		2: "OMISSION_REASON_DUPLICATE",
 		3: "OMISSION_REASON_LOW_SCORE",
 		4: "OMISSION_REASON_DISPUTED",
+		5: "OMISSION_REASON_UNPAIRED",
 	}
 	OmissionReason_value = map[string]int32{
 		"OMISSION_REASON_UNSPECIFIED": 0,
@@ -300,6 +305,7 @@ var (
 		"OMISSION_REASON_DUPLICATE":   2,
 		"OMISSION_REASON_LOW_SCORE":   3,
 		"OMISSION_REASON_DISPUTED":    4,
+		"OMISSION_REASON_UNPAIRED":    5,
 	}
 )
 
@@ -1697,7 +1703,8 @@ type SectionBudget struct {
 	MinTokens int32 `protobuf:"varint,2,opt,name=min_tokens,json=minTokens,proto3" json:"min_tokens,omitempty"`
 	// 0 means no limit of its own; a section with a negative one is left out.
 	MaxTokens int32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// Its share of what is left after the minima. Unset means the default.
+	// Its share of what is left after the minima. Unset means the default; with 0 a
+	// section has no more than its minimum.
 	Weight        *float64 `protobuf:"fixed64,4,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1768,7 +1775,8 @@ type BuildContextRequest struct {
 	// Required. Its session supplies summary, scratch and window.
 	Query   *Query         `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	Options *RecallOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Default 4,096; at most 262,144.
+	// Default 4,096; at most 262,144. Refused when it does not hold the system
+	// prompt, pinned messages, and the newest message at its shortest.
 	MaxTokens int32 `protobuf:"varint,4,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// A model or an encoding; default as in GetWindow.
 	Tokenizer string `protobuf:"bytes,5,opt,name=tokenizer,proto3" json:"tokenizer,omitempty"`
@@ -1894,7 +1902,7 @@ type ContextSection struct {
 	TokenCount int32                  `protobuf:"varint,3,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
 	// Resource names, in the order in which they stand.
 	Memories []string `protobuf:"bytes,4,rep,name=memories,proto3" json:"memories,omitempty"`
-	// Something was left out for want of tokens.
+	// Something was left out or shortened for want of tokens.
 	Truncated     bool `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2599,13 +2607,14 @@ const file_memsidecar_v1_recall_service_proto_rawDesc = "" +
 	"\x1dCONTEXT_SECTION_KIND_EPISODES\x10\x04\x12 \n" +
 	"\x1cCONTEXT_SECTION_KIND_SUMMARY\x10\x02\x12 \n" +
 	"\x1cCONTEXT_SECTION_KIND_SCRATCH\x10\x05\x12\x1f\n" +
-	"\x1bCONTEXT_SECTION_KIND_WINDOW\x10\x06*\xa9\x01\n" +
+	"\x1bCONTEXT_SECTION_KIND_WINDOW\x10\x06*\xc7\x01\n" +
 	"\x0eOmissionReason\x12\x1f\n" +
 	"\x1bOMISSION_REASON_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16OMISSION_REASON_BUDGET\x10\x01\x12\x1d\n" +
 	"\x19OMISSION_REASON_DUPLICATE\x10\x02\x12\x1d\n" +
 	"\x19OMISSION_REASON_LOW_SCORE\x10\x03\x12\x1c\n" +
-	"\x18OMISSION_REASON_DISPUTED\x10\x04*y\n" +
+	"\x18OMISSION_REASON_DISPUTED\x10\x04\x12\x1c\n" +
+	"\x18OMISSION_REASON_UNPAIRED\x10\x05*y\n" +
 	"\fFeedbackKind\x12\x1d\n" +
 	"\x19FEEDBACK_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12FEEDBACK_KIND_USED\x10\x01\x12\x19\n" +

@@ -1450,7 +1450,8 @@ type GetWindowRequest struct {
 	// Kept free of max_tokens for the model's answer. Default 2048, or a quarter
 	// of a smaller max_tokens.
 	ReservedTokens *int32 `protobuf:"varint,6,opt,name=reserved_tokens,json=reservedTokens,proto3,oneof" json:"reserved_tokens,omitempty"`
-	// Default 20. Pinned messages come on top.
+	// Default 20. Pinned messages come on top, and the newest message with what
+	// belongs to it is there whatever this says.
 	MaxMessages   int32 `protobuf:"varint,7,opt,name=max_messages,json=maxMessages,proto3" json:"max_messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1524,13 +1525,21 @@ func (x *GetWindowRequest) GetMaxMessages() int32 {
 // GetWindowResponse is the response of GetWindow.
 type GetWindowResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In order; pinned messages keep their places.
+	// In order; pinned messages keep their places. The results of a tool call come
+	// right after it, and what was said between them next. A call without all of its
+	// results is left out with those it has, unless it is the last thing said, and so
+	// is a result without its call.
 	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Includes 4 tokens of overhead a message.
 	TokenCount      int32 `protobuf:"varint,3,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
 	OmittedMessages int64 `protobuf:"varint,4,opt,name=omitted_messages,json=omittedMessages,proto3" json:"omitted_messages,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The newest message did not fit: in its text, and in those of the tool results
+	// or the group that belong to it, " […] " stands for what is missing. When not
+	// even that fits, or the arguments of its tool calls do not, the request is
+	// refused with INVALID_FIELD for max_tokens.
+	Shortened     bool `protobuf:"varint,5,opt,name=shortened,proto3" json:"shortened,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetWindowResponse) Reset() {
@@ -1582,6 +1591,13 @@ func (x *GetWindowResponse) GetOmittedMessages() int64 {
 		return x.OmittedMessages
 	}
 	return 0
+}
+
+func (x *GetWindowResponse) GetShortened() bool {
+	if x != nil {
+		return x.Shortened
+	}
+	return false
 }
 
 // SetScratchRequest is the request of SetScratch.
@@ -2069,12 +2085,13 @@ const file_memsidecar_v1_session_service_proto_rawDesc = "" +
 	"\ttokenizer\x18\x03 \x01(\tR\ttokenizer\x12,\n" +
 	"\x0freserved_tokens\x18\x06 \x01(\x05H\x00R\x0ereservedTokens\x88\x01\x01\x12!\n" +
 	"\fmax_messages\x18\a \x01(\x05R\vmaxMessagesB\x12\n" +
-	"\x10_reserved_tokens\"\x93\x01\n" +
+	"\x10_reserved_tokens\"\xb1\x01\n" +
 	"\x11GetWindowResponse\x122\n" +
 	"\bmessages\x18\x02 \x03(\v2\x16.memsidecar.v1.MessageR\bmessages\x12\x1f\n" +
 	"\vtoken_count\x18\x03 \x01(\x05R\n" +
 	"tokenCount\x12)\n" +
-	"\x10omitted_messages\x18\x04 \x01(\x03R\x0fomittedMessages\"\xb0\x01\n" +
+	"\x10omitted_messages\x18\x04 \x01(\x03R\x0fomittedMessages\x12\x1c\n" +
+	"\tshortened\x18\x05 \x01(\bR\tshortened\"\xb0\x01\n" +
 	"\x11SetScratchRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x125\n" +
 	"\aentries\x18\x02 \x03(\v2\x1b.memsidecar.v1.ScratchEntryR\aentries\x12+\n" +

@@ -56,7 +56,8 @@ type SessionServiceClient interface {
 	AppendMessages(ctx context.Context, in *AppendMessagesRequest, opts ...grpc.CallOption) (*AppendMessagesResponse, error)
 	// ListMessages pages through a session's messages, oldest first.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
-	// GetWindow is the part of the conversation that fits a token budget.
+	// GetWindow is the part of the conversation that fits a token budget, with no
+	// tool call that a model's API would refuse.
 	GetWindow(ctx context.Context, in *GetWindowRequest, opts ...grpc.CallOption) (*GetWindowResponse, error)
 	// SetScratch writes scratch values, all or none.
 	SetScratch(ctx context.Context, in *SetScratchRequest, opts ...grpc.CallOption) (*SetScratchResponse, error)
@@ -217,7 +218,8 @@ type SessionServiceServer interface {
 	AppendMessages(context.Context, *AppendMessagesRequest) (*AppendMessagesResponse, error)
 	// ListMessages pages through a session's messages, oldest first.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
-	// GetWindow is the part of the conversation that fits a token budget.
+	// GetWindow is the part of the conversation that fits a token budget, with no
+	// tool call that a model's API would refuse.
 	GetWindow(context.Context, *GetWindowRequest) (*GetWindowResponse, error)
 	// SetScratch writes scratch values, all or none.
 	SetScratch(context.Context, *SetScratchRequest) (*SetScratchResponse, error)

@@ -138,7 +138,9 @@ class _ContextSectionKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrap
     CONTEXT_SECTION_KIND_SCRATCH: _ContextSectionKind.ValueType  # 5
     """The session's scratch values."""
     CONTEXT_SECTION_KIND_WINDOW: _ContextSectionKind.ValueType  # 6
-    """The session's newest messages."""
+    """The session's newest messages, as in GetWindow. The newest is there whatever
+    the section's budget is, shortened when it does not fit whole.
+    """
 
 class ContextSectionKind(_ContextSectionKind, metaclass=_ContextSectionKindEnumTypeWrapper):
     """ContextSectionKind is a part of a context, in the order in which they come."""
@@ -155,7 +157,9 @@ CONTEXT_SECTION_KIND_SUMMARY: ContextSectionKind.ValueType  # 2
 CONTEXT_SECTION_KIND_SCRATCH: ContextSectionKind.ValueType  # 5
 """The session's scratch values."""
 CONTEXT_SECTION_KIND_WINDOW: ContextSectionKind.ValueType  # 6
-"""The session's newest messages."""
+"""The session's newest messages, as in GetWindow. The newest is there whatever
+the section's budget is, shortened when it does not fit whole.
+"""
 global___ContextSectionKind = ContextSectionKind
 
 class _OmissionReason:
@@ -168,7 +172,10 @@ class _OmissionReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper.
     OMISSION_REASON_BUDGET: _OmissionReason.ValueType  # 1
     OMISSION_REASON_DUPLICATE: _OmissionReason.ValueType  # 2
     OMISSION_REASON_LOW_SCORE: _OmissionReason.ValueType  # 3
+    """Of a message: older than the window, and nothing to do with the query."""
     OMISSION_REASON_DISPUTED: _OmissionReason.ValueType  # 4
+    OMISSION_REASON_UNPAIRED: _OmissionReason.ValueType  # 5
+    """A tool call without all of its results, or a result without its call."""
 
 class OmissionReason(_OmissionReason, metaclass=_OmissionReasonEnumTypeWrapper):
     """OmissionReason is why something did not make it."""
@@ -177,7 +184,10 @@ OMISSION_REASON_UNSPECIFIED: OmissionReason.ValueType  # 0
 OMISSION_REASON_BUDGET: OmissionReason.ValueType  # 1
 OMISSION_REASON_DUPLICATE: OmissionReason.ValueType  # 2
 OMISSION_REASON_LOW_SCORE: OmissionReason.ValueType  # 3
+"""Of a message: older than the window, and nothing to do with the query."""
 OMISSION_REASON_DISPUTED: OmissionReason.ValueType  # 4
+OMISSION_REASON_UNPAIRED: OmissionReason.ValueType  # 5
+"""A tool call without all of its results, or a result without its call."""
 global___OmissionReason = OmissionReason
 
 class _FeedbackKind:
@@ -847,7 +857,9 @@ class SectionBudget(google.protobuf.message.Message):
     max_tokens: builtins.int
     """0 means no limit of its own; a section with a negative one is left out."""
     weight: builtins.float
-    """Its share of what is left after the minima. Unset means the default."""
+    """Its share of what is left after the minima. Unset means the default; with 0 a
+    section has no more than its minimum.
+    """
     def __init__(
         self,
         *,
@@ -879,7 +891,9 @@ class BuildContextRequest(google.protobuf.message.Message):
     SYSTEM_PROMPT_FIELD_NUMBER: builtins.int
     RECALLED_AS_SYSTEM_FIELD_NUMBER: builtins.int
     max_tokens: builtins.int
-    """Default 4,096; at most 262,144."""
+    """Default 4,096; at most 262,144. Refused when it does not hold the system
+    prompt, pinned messages, and the newest message at its shortest.
+    """
     tokenizer: builtins.str
     """A model or an encoding; default as in GetWindow."""
     format: global___ContextFormat.ValueType
@@ -937,7 +951,7 @@ class ContextSection(google.protobuf.message.Message):
     text: builtins.str
     token_count: builtins.int
     truncated: builtins.bool
-    """Something was left out for want of tokens."""
+    """Something was left out or shortened for want of tokens."""
     @property
     def memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Resource names, in the order in which they stand."""

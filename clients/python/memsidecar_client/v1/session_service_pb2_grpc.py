@@ -140,7 +140,8 @@ class SessionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetWindow(self, request, context):
-        """GetWindow is the part of the conversation that fits a token budget.
+        """GetWindow is the part of the conversation that fits a token budget, with no
+        tool call that a model's API would refuse.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -75,7 +75,9 @@ class SessionServiceStub:
         memsidecar_client.v1.session_service_pb2.GetWindowRequest,
         memsidecar_client.v1.session_service_pb2.GetWindowResponse,
     ]
-    """GetWindow is the part of the conversation that fits a token budget."""
+    """GetWindow is the part of the conversation that fits a token budget, with no
+    tool call that a model's API would refuse.
+    """
 
     SetScratch: grpc.UnaryUnaryMultiCallable[
         memsidecar_client.v1.session_service_pb2.SetScratchRequest,
@@ -152,7 +154,9 @@ class SessionServiceAsyncStub:
         memsidecar_client.v1.session_service_pb2.GetWindowRequest,
         memsidecar_client.v1.session_service_pb2.GetWindowResponse,
     ]
-    """GetWindow is the part of the conversation that fits a token budget."""
+    """GetWindow is the part of the conversation that fits a token budget, with no
+    tool call that a model's API would refuse.
+    """
 
     SetScratch: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar_client.v1.session_service_pb2.SetScratchRequest,
@@ -247,7 +251,9 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar_client.v1.session_service_pb2.GetWindowRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar_client.v1.session_service_pb2.GetWindowResponse, collections.abc.Awaitable[memsidecar_client.v1.session_service_pb2.GetWindowResponse]]:
-        """GetWindow is the part of the conversation that fits a token budget."""
+        """GetWindow is the part of the conversation that fits a token budget, with no
+        tool call that a model's API would refuse.
+        """
 
     @abc.abstractmethod
     def SetScratch(
