@@ -10,38 +10,62 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 from tqdm import tqdm
 
 from memsidecar.domain.profile import PROFILES, Profile
 from memsidecar.domain.recall import Tier
+from memsidecar.services.linking import Group, Linking, Placed
 from tests.quality.inprocess import InProcess, auroc, ndcg_at_10, recall_at, turns_of
 
 OUT = Path(__file__).parent / "ABLATION.md"
 MULTI_HOP = "multi-hop"
+# The session's own messages and a reranker take no part: the data has no session under way, and no model is configured.
+_SOURCES = tuple(tier for tier in Tier if tier not in (Tier.SESSION, Tier.RERANKER))
+
+
+def _unfolded(_searches: object, ranked: Sequence[object]) -> list[Group]:
+    return [Group([place]) for place in range(len(ranked))]
+
+
+def _unlinked(linking: Linking, count: int) -> list[Placed]:
+    return [linking._of(group) for group in linking.groups[:count]]
+
+
+_WEIGHTLESS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "folding": {"memsidecar.services.answering._folded": _unfolded},
+    "what holds above what does not": {"memsidecar.services.linking.Linking.first": _unlinked},
+    "names out of the embedded question": {"memsidecar.domain.question._without": lambda text, _people: text},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One row of the table: what is off, and the profile and tiers that this leaves."""
+    """One row of the table: what is off, and the profile and tiers that this leaves. `instead` has what stands for a
+    step that has no weight, by the name of its function."""
 
     name: str
     profile: Profile
     tiers: frozenset[Tier] = frozenset()
+    instead: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
 def runs() -> list[Run]:
     usual = PROFILES["default"]
     found = [Run("everything on", usual)]
-    found += [Run(f"without the source: {tier.name.lower()}", usual, frozenset(Tier) - {tier}) for tier in Tier]
+    found += [Run(f"without the source: {tier.name.lower()}", usual, frozenset(Tier) - {tier}) for tier in _SOURCES]
     steps = (
-        "entity", "association", "speaker", "assistant", "instruction", "preference", "date", "length", "neighbour",
-        "second_neighbour", "session", "freshness", "importance", "confidence",
+        "entity", "association", "speaker", "assistant", "echo", "instruction", "preference", "date", "length",
+        "neighbour", "second_neighbour", "session", "freshness", "importance", "confidence",
     )  # fmt: skip
     found += [Run(f"without {step}", replace(usual, **{step: 0.0})) for step in steps]
+    found += [Run(f"without {name}", usual, instead=instead) for name, instead in _WEIGHTLESS.items()]
     found += [Run(f"profile {name}", profile) for name, profile in PROFILES.items() if name != "default"]
     return found
 
@@ -64,7 +88,10 @@ async def measure(data: Path, cache: Path, wanted: Sequence[Run]) -> tuple[list[
             scores: dict[str, list[float]] = {column: [] for column in columns}
             confidence: dict[bool, list[float]] = {True: [], False: []}
             for question in questions:
-                answer = await process.ask(question, run.profile, run.tiers)
+                with ExitStack() as stack:
+                    for name, function in run.instead.items():
+                        stack.enter_context(patch(name, function))
+                    answer = await process.ask(question, run.profile, run.tiers)
                 answerable = question.get("answerable", True)
                 confidence[answerable].append(answer.confidence)
                 gold, ranked = question["evidence"], turns_of(answer)
@@ -102,7 +129,8 @@ INTRODUCTION = """# What each source and step is worth
 
 Written by `make quality-ablation DATA="FILE..."`: the default settings, and the same with one thing off at a time (in
 brackets: the difference). In percent; no language model; in process, so without the API's own effects (there are none
-on the order). Weights are those of `memsidecar/domain/profile.py`.
+on the order). Weights are those of `memsidecar/domain/profile.py`. The session's own messages, the rewriting of a
+question from them, and a reranker take no part: the data sets have no session under way, and no model is configured.
 
 """
 
