@@ -70,7 +70,7 @@ class Opening:
     """How a generation begins. `question` is what every evaluation asks, but for its text; `terms` lack `names`.
 
     `generation_id` is the agent's; `session` the id of the session that the generation belongs to; both may be empty.
-    `told` has, of known memories, the ids of what the agent knows to be superseded: of itself and what was read from it.
+    `told` has, of known memories, the ids of what the agent knows to be superseded: itself, or what was read from it.
     """
 
     question: Question

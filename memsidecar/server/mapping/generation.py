@@ -156,7 +156,9 @@ def _read_known(start: pb.GenerationStart, question: Question, violations: Viola
     return [_read_own(name, f"start.known_memories[{index}]", question, violations) for index, name in names]
 
 
-def _read_told(start: pb.GenerationStart, question: Question, violations: Violations) -> dict[MemoryKey, frozenset[str]]:
+def _read_told(
+    start: pb.GenerationStart, question: Question, violations: Violations
+) -> dict[MemoryKey, frozenset[str]]:
     told = {}
     for index, known in enumerate(start.known):
         path = f"start.known[{index}]"
