@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -32,7 +32,7 @@ from memsidecar.domain.generation.values import (
 )
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.question import names_any
-from memsidecar.domain.recall import Hit, Question, Tier
+from memsidecar.domain.recall import Hit, HitStanding, Question, Tier
 from memsidecar.domain.rewriting import rewrite
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.session import Message, Role
@@ -70,12 +70,14 @@ class Opening:
     """How a generation begins. `question` is what every evaluation asks, but for its text; `terms` lack `names`.
 
     `generation_id` is the agent's; `session` the id of the session that the generation belongs to; both may be empty.
+    `told` has, of known memories, the ids of what the agent knows to be superseded: itself, or what was read from it.
     """
 
     question: Question
     terms: Terms
     generation_id: str = ""
     session: str = ""
+    told: Mapping[MemoryKey, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ class Following:
 
     def __init__(self, opening: Opening, stream_id: str, parts: Parts, closed: Callable[[Following], None]) -> None:
         self.opening, self.stream_id = opening, stream_id
+        # Of the known memories that are there, what the agent is taken to know as superseded.
+        self.known: dict[MemoryKey, frozenset[str]] = {}
         self._parts, self._closed = parts, closed
         scope = opening.question.scope
         self._partitions = [scope.partition]
@@ -263,9 +267,24 @@ class Following:
                 resident = await self._parts.residency.view(partition)
                 memories = filter(None, map(resident.memory, known[start : start + KNOWN_AT_ONCE]))
                 now = self._parts.clock.now()
-                self._machine.knows([_known(Statements(resident, now, now), each) for each in memories])
+                self._machine.knows([self._known(Statements(resident, now, now), each) for each in memories])
                 await turn.give()
+        self._standing.missed.update(partition for partition, _ in self.opening.told)
+        await self._standing.look_again()
         self._standing.await_end()
+
+    def _known(self, statements: Statements, memory: Memory) -> Candidate:
+        """What the agent has of a memory: as it is now, but for what it does not know to be superseded."""
+        key = memory.scope.partition, memory.id
+        state, standings = statements.state(memory), statements.standings(memory)
+        told = self.opening.told.get(key)
+        if told is not None:
+            state = State.ACTIVE if state is State.SUPERSEDED and memory.id not in told else state
+            standings = tuple(each for each in standings if _is_known(each, told))
+        stated = frozenset(each.memory_id for each in standings if each.state is State.SUPERSEDED)
+        self.known[key] = stated | {memory.id} if state is State.SUPERSEDED else stated
+        seen = replace(memory, state=state) if memory.state is State.SUPERSEDED else memory
+        return Candidate(Hit(key[0], seen, 0.0, Tier.SESSION, standings=standings), 0)
 
     async def _run(self) -> None:
         try:
@@ -355,11 +374,8 @@ class Following:
         return self._parts.clock.monotonic()
 
 
-def _known(statements: Statements, memory: Memory) -> Candidate:
-    """What the agent has of a memory, as it is now."""
-    state = statements.state(memory)
-    seen = replace(memory, state=state) if memory.state is State.SUPERSEDED else memory
-    return Candidate(Hit(memory.scope.partition, seen, 0.0, Tier.SESSION, standings=statements.standings(memory)), 0)
+def _is_known(standing: HitStanding, told: frozenset[str]) -> bool:
+    return standing.state is not State.SUPERSEDED or standing.memory_id in told
 
 
 def _looked_for(evaluation: Evaluation, prompt: str) -> str:

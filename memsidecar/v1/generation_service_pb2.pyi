@@ -178,6 +178,7 @@ class GenerationStart(google.protobuf.message.Message):
     MIN_CONFIDENCE_FIELD_NUMBER: builtins.int
     SESSION_FIELD_NUMBER: builtins.int
     TIME_ZONE_FIELD_NUMBER: builtins.int
+    KNOWN_FIELD_NUMBER: builtins.int
     generation_id: builtins.str
     """Chosen by the agent; appears in logs. At most 128 characters."""
     prompt: builtins.str
@@ -228,6 +229,14 @@ class GenerationStart(google.protobuf.message.Message):
         stop holding, like those that were sent. At most 1000.
         """
 
+    @property
+    def known(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___KnownMemory]:
+        """What the agent has been told of known memories, by a stream that this one replaces
+        or by a recall. What was superseded without its knowledge is retracted at once. One
+        that is not in here is taken back for what changes after the stream began. A memory
+        in here need not be in known_memories. At most 1000.
+        """
+
     def __init__(
         self,
         *,
@@ -244,15 +253,42 @@ class GenerationStart(google.protobuf.message.Message):
         min_confidence: builtins.float | None = ...,
         session: builtins.str = ...,
         time_zone: builtins.str = ...,
+        known: collections.abc.Iterable[global___KnownMemory] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_initial_credit", b"_initial_credit", "_min_confidence", b"_min_confidence", "initial_credit", b"initial_credit", "min_confidence", b"min_confidence", "options", b"options", "scope", b"scope", "trigger", b"trigger"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_initial_credit", b"_initial_credit", "_min_confidence", b"_min_confidence", "first_seq", b"first_seq", "generation_id", b"generation_id", "initial_credit", b"initial_credit", "known_memories", b"known_memories", "max_total_hits", b"max_total_hits", "max_total_tokens", b"max_total_tokens", "min_confidence", b"min_confidence", "options", b"options", "prompt", b"prompt", "scope", b"scope", "session", b"session", "time_zone", b"time_zone", "trigger", b"trigger"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_initial_credit", b"_initial_credit", "_min_confidence", b"_min_confidence", "first_seq", b"first_seq", "generation_id", b"generation_id", "initial_credit", b"initial_credit", "known", b"known", "known_memories", b"known_memories", "max_total_hits", b"max_total_hits", "max_total_tokens", b"max_total_tokens", "min_confidence", b"min_confidence", "options", b"options", "prompt", b"prompt", "scope", b"scope", "session", b"session", "time_zone", b"time_zone", "trigger", b"trigger"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_initial_credit", b"_initial_credit"]) -> typing.Literal["initial_credit"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_min_confidence", b"_min_confidence"]) -> typing.Literal["min_confidence"] | None: ...
 
 global___GenerationStart = GenerationStart
+
+@typing.final
+class KnownMemory(google.protobuf.message.Message):
+    """KnownMemory is what an agent knows of a memory that it has."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: builtins.int
+    SUPERSEDED_FIELD_NUMBER: builtins.int
+    memory: builtins.str
+    """Required. Resource name."""
+    @property
+    def superseded(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Names of what is superseded, as the agent knows: the memory itself, or facts and
+        preferences that were read from it, as in Hit.standings.
+        """
+
+    def __init__(
+        self,
+        *,
+        memory: builtins.str = ...,
+        superseded: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["memory", b"memory", "superseded", b"superseded"]) -> None: ...
+
+global___KnownMemory = KnownMemory
 
 @typing.final
 class Trigger(google.protobuf.message.Message):
@@ -500,6 +536,7 @@ class GenerationStarted(google.protobuf.message.Message):
     MAX_TOTAL_TOKENS_FIELD_NUMBER: builtins.int
     MIN_CONFIDENCE_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
+    KNOWN_FIELD_NUMBER: builtins.int
     stream_id: builtins.str
     max_hits: builtins.int
     initial_credit: builtins.int
@@ -514,6 +551,13 @@ class GenerationStarted(google.protobuf.message.Message):
     def revision(self) -> memsidecar.v1.scope_pb2.Revision:
         """What the memory was when the stream began; changes after it are retracted."""
 
+    @property
+    def known(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___KnownMemory]:
+        """What the agent is taken to know of each of its known memories that is there: what it
+        said, or all that was so when the stream began. To be given to a stream that replaces
+        this one.
+        """
+
     def __init__(
         self,
         *,
@@ -525,9 +569,10 @@ class GenerationStarted(google.protobuf.message.Message):
         max_total_tokens: builtins.int = ...,
         min_confidence: builtins.float = ...,
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
+        known: collections.abc.Iterable[global___KnownMemory] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["revision", b"revision", "trigger", b"trigger"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["initial_credit", b"initial_credit", "max_hits", b"max_hits", "max_total_hits", b"max_total_hits", "max_total_tokens", b"max_total_tokens", "min_confidence", b"min_confidence", "revision", b"revision", "stream_id", b"stream_id", "trigger", b"trigger"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["initial_credit", b"initial_credit", "known", b"known", "max_hits", b"max_hits", "max_total_hits", b"max_total_hits", "max_total_tokens", b"max_total_tokens", "min_confidence", b"min_confidence", "revision", b"revision", "stream_id", b"stream_id", "trigger", b"trigger"]) -> None: ...
 
 global___GenerationStarted = GenerationStarted
 

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from memsidecar_client import (
@@ -26,16 +27,17 @@ from tests.sidecar import Sidecar
 
 TEA = "Ana drinks green tea with oat milk every morning."
 DOG = "Doubao the corgi must not walk far because of his knees."
+E = TypeVar("E", bound=GenerationEvent)
 SENTENCES = {
     TEA: "In the morning Ana wants green tea with oat milk. ",
     DOG: "Doubao the corgi walks far on his knees. ",
 }
 
 
-def sidecar(folder: Path) -> Sidecar:
+def sidecar(folder: Path, **settings: str) -> Sidecar:
     # Words alone: the process starts sooner, and what is found does not depend on a model.
     lexical = {"embedding.provider": "client", "embedding.dimensions": "16", "embedding.model": "none"}
-    return Sidecar(folder / "data", {**lexical, "drain_grace": "1"})
+    return Sidecar(folder / "data", {**lexical, "drain_grace": "1", **settings})
 
 
 async def remember(client: AsyncMemsidecar) -> dict[str, Memory]:
@@ -50,7 +52,7 @@ async def write(generation: AsyncGeneration, text: str) -> None:
         await asyncio.sleep(0.002)
 
 
-async def until(generation: AsyncGeneration, kind: type, seen: list[GenerationEvent]) -> GenerationEvent:
+async def until(generation: AsyncGeneration, kind: type[E], seen: list[GenerationEvent]) -> E:
     async with asyncio.timeout(60):
         while not isinstance(event := await anext(generation), kind):
             seen.append(event)
@@ -89,7 +91,6 @@ async def test_killed_process_is_replaced_and_what_changed_meanwhile_is_retracte
 
                 await until(generation, Resumed, seen)
                 retracted = await until(generation, Retracted, seen)
-                assert isinstance(retracted, Retracted)
                 assert (retracted.memory, retracted.reason) == (memories[TEA].name, RetractionReason.DELETED)
                 await generation.flush()
                 seen += generation.new_events()
@@ -100,6 +101,50 @@ async def test_killed_process_is_replaced_and_what_changed_meanwhile_is_retracte
     finally:
         server.close()
         elsewhere.close()
+
+
+async def test_turn_that_was_corrected_while_the_stream_was_broken_is_retracted_with_what_holds_instead(
+    tmp_path: Path,
+) -> None:
+    server, elsewhere = sidecar(tmp_path), sidecar(tmp_path)
+    try:
+        await asyncio.to_thread(server.start)
+        async with AsyncMemsidecar(server.target, user="ana") as client:
+            turn, fact = [each.memory for each in (await client.remember("I live in Rome.", speaker="Ana")).outcomes]
+            async with client.generation(known=[turn.name, fact]) as generation:
+                server.kill()
+                await asyncio.to_thread(elsewhere.start)
+                async with AsyncMemsidecar(elsewhere.target, user="ana") as other:
+                    await other.remember("I moved to Oslo.", speaker="Ana")
+                await asyncio.to_thread(elsewhere.stop)
+                await asyncio.to_thread(server.start)
+
+                await until(generation, Resumed, [])
+                gone = [await until(generation, Retracted, []) for _ in range(2)]
+            said = {(each.memory, each.reason, each.successor and each.successor.text) for each in gone}
+            superseded = RetractionReason.SUPERSEDED
+            assert said == {(name, superseded, "I moved to Oslo") for name in (turn.name, fact.name)}
+    finally:
+        server.close()
+        elsewhere.close()
+
+
+async def test_correction_reaches_a_generation_that_is_idle_beyond_the_servers_limit(tmp_path: Path) -> None:
+    server = sidecar(tmp_path, **{"limits.stream_idle": "1"})
+    try:
+        await asyncio.to_thread(server.start)
+        async with AsyncMemsidecar(server.target, user="ana") as client:
+            memories = await remember(client)
+            async with client.generation(known=[memories[TEA].name]) as generation:
+                await until(generation, Resumed, [])
+                await asyncio.sleep(2.5)
+                await client.delete_memory(memories[TEA].name)
+                assert (await until(generation, Retracted, [])).memory == memories[TEA].name
+                assert [event for event in generation.new_events() if isinstance(event, Resumed)] == []
+            assert generation.result is not None
+            assert generation.result.resumed == 1
+    finally:
+        server.close()
 
 
 async def test_drained_streams_go_on_with_the_next_process(tmp_path: Path) -> None:
@@ -160,7 +205,6 @@ async def test_memory_that_a_stream_before_has_sent_is_retracted_by_the_next_one
                 corrected = replace(tea.body, text=TEA.replace("green", "black"))
                 await client.update_memory(replace(tea, body=corrected, etag=""), fields=["episode.text"])
                 retracted = await until(generation, Retracted, seen)
-                assert isinstance(retracted, Retracted)
                 assert (retracted.memory, retracted.reason) == (tea.name, RetractionReason.UPDATED)
                 assert retracted.hit is not None
                 await write(generation, "Tea again: black tea with oat milk in the morning, Ana. ")

@@ -21,14 +21,16 @@ var ErrGenerationFinished = errors.New("memsidecar: the generation is finished")
 // takes events, for example. Finish it, and defer Close.
 //
 // When the connection breaks or the sidecar is restarted, the stream goes on by itself
-// with all that was fed, and nothing is sent twice; Feed does not wait for it. What cannot
-// be mended is returned by whatever is called next.
+// with all that was fed, and nothing is sent twice; Feed does not wait for it. What stopped
+// being true meanwhile is taken back after Resumed. While there is anything that may have
+// to be taken back, the stream is kept alive, however long nothing is fed. What cannot be
+// mended is returned by whatever is called next.
 type Generation struct{ run *generationRun }
 
 // Feed is what the model has just written, a token or a page. Small texts are joined for
 // up to 20 ms, or to a sentence's end. A character that a token cuts is put together from
-// the next one. It fails for what is no UTF-8, which is not fed, and, ending the
-// generation, when all text is more than 1 MiB.
+// the next one. It fails for what is no UTF-8 or holds a NUL, which is not fed, and,
+// ending the generation, when all text is more than 1 MiB.
 func (g *Generation) Feed(text string) error {
 	return g.FeedFrom(memsidecarv1.TextSource_TEXT_SOURCE_MODEL, text)
 }
@@ -39,11 +41,12 @@ func (g *Generation) FeedFrom(source memsidecarv1.TextSource, text string) error
 	return g.run.feed(text, source)
 }
 
-// Write is Feed as an io.Writer, for io.TeeReader and io.MultiWriter.
+// Write is Feed as an io.Writer, for io.TeeReader and io.MultiWriter, where an error would
+// end the model's stream. It has none: what comes after the generation has ended, however
+// it has, is not fed, and whatever is called next says why. What is no UTF-8, and NUL, are
+// fed as U+FFFD.
 func (g *Generation) Write(text []byte) (int, error) {
-	if err := g.Feed(string(text)); err != nil {
-		return 0, err
-	}
+	g.run.feedAny(string(text), memsidecarv1.TextSource_TEXT_SOURCE_MODEL)
 	return len(text), nil
 }
 

@@ -29,14 +29,35 @@ func (g *generationRun) feed(text string, source memsidecarv1.TextSource) error 
 		if err := g.script.feed(text, source, g.now()); err != nil {
 			return err
 		}
-		if g.script.length <= generationTextBytes {
-			return nil
+		if err := g.limitText(); err != nil {
+			g.isReturned = true
+			return err
 		}
-		// The server would refuse it, and waiting for a server must not fill the memory.
-		g.err, g.isReturned = tooLong(), true
-		g.leaving()
-		return g.err
+		return nil
 	})
+}
+
+// feedAny takes what can be fed, and says nothing of what cannot.
+func (g *generationRun) feedAny(text string, source memsidecarv1.TextSource) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil || g.finishing || g.left {
+		return
+	}
+	g.script.feedAny(text, source, g.now())
+	_ = g.limitText()
+	g.rouse()
+}
+
+// limitText ends the generation when all text is too long: the server would refuse it, and
+// waiting for a server must not fill the memory.
+func (g *generationRun) limitText() error {
+	if g.script.length <= generationTextBytes {
+		return nil
+	}
+	g.err = tooLong()
+	g.leaving()
+	return g.err
 }
 
 func (g *generationRun) flush() (*pendingFlush, error) {

@@ -20,8 +20,8 @@ const (
 // memories that hold. Bounded by the hits that the stream may send at all: of every
 // other kind of event only the newest waits.
 type inbox struct {
-	// Memories in the form that the application has; nil when it gave a name only.
-	known map[string]*memsidecarv1.Memory
+	// What the application had before, by name.
+	known map[string]knownMemory
 	// Told of credit that has come free; nil leaves credit to the application.
 	allow func(hits int32)
 
@@ -39,7 +39,7 @@ type inbox struct {
 	arrived             chan struct{} // closed and replaced when something has come
 }
 
-func newInbox(known map[string]*memsidecarv1.Memory, allow func(int32)) *inbox {
+func newInbox(known map[string]knownMemory, allow func(int32)) *inbox {
 	return &inbox{
 		known: known, allow: allow, held: map[string]*memsidecarv1.Hit{}, gone: map[string]bool{},
 		batch: 1, credit: defaultCredit, arrived: make(chan struct{}),
@@ -51,25 +51,6 @@ func newInbox(known map[string]*memsidecarv1.Memory, allow func(int32)) *inbox {
 func (b *inbox) settle(initialCredit int32) {
 	b.credit = initialCredit
 	b.batch = max(1, initialCredit/2)
-}
-
-// told is what the application takes to hold, in the form that it has; what was sent
-// comes first.
-func (b *inbox) told() []*memsidecarv1.Memory {
-	var told []*memsidecarv1.Memory
-	for _, name := range b.order {
-		if b.known[name] == nil {
-			told = append(told, b.held[name].GetMemory())
-		}
-	}
-	for _, name := range sortedNames(b.known) {
-		memory := b.known[name]
-		if memory == nil {
-			memory = &memsidecarv1.Memory{Name: name}
-		}
-		told = append(told, memory)
-	}
-	return told
 }
 
 // seen are names that another call must not send: what holds first, as the most
@@ -180,7 +161,7 @@ func (b *inbox) renew() {
 	}
 }
 
-func sortedNames(memories map[string]*memsidecarv1.Memory) []string {
+func sortedNames(memories map[string]knownMemory) []string {
 	names := make([]string, 0, len(memories))
 	for name := range memories {
 		names = append(names, name)

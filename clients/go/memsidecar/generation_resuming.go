@@ -1,8 +1,6 @@
 package memsidecar
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,14 +24,10 @@ const (
 
 	// What the server takes in one start.
 	maxKnownMemories = 1000
-
-	// For looking up one memory after a stream was resumed. What cannot be looked up is
-	// taken to hold.
-	checkTimeout = 2 * time.Second
 )
 
-// idle: the server has ended a stream on which nothing was said for long; it is not worth
-// another before something is.
+// idle: the server has ended a stream on which nothing was said for long. Where nothing
+// may have to be taken back, it is not worth another before something is.
 func idle(err *Error) bool {
 	return err.Code == codes.Aborted && HasReason(err, memsidecarv1.ErrorReason_ERROR_REASON_STREAM_IDLE)
 }
@@ -95,6 +89,9 @@ func (a *attempts) givenUp() *Error {
 func (g *generationRun) resume(broken *Error) (*wire, []*memsidecarv1.RecallDuringRequest, error) {
 	g.waitForWords(broken)
 	began := g.now()
+	g.mu.Lock()
+	heard := g.heard
+	g.mu.Unlock()
 	g.attempts.begin(broken, began)
 	for {
 		if err := g.pause(); err != nil {
@@ -114,13 +111,15 @@ func (g *generationRun) resume(broken *Error) (*wire, []*memsidecarv1.RecallDuri
 			g.terms, g.inbox.credit = started, started.GetInitialCredit()
 			g.attempts.resumedAt = g.now()
 			g.inbox.tell(&Resumed{started, g.now().Sub(began)})
+			g.inbox.knows(started.GetKnown())
+			g.heard = g.now()
 		}
 		g.mu.Unlock()
 		switch {
 		case isReplaced:
 			current.cancel()
 		case err == nil:
-			g.takeBackChanged()
+			g.takeBackChanged(heard, started.GetKnown())
 			return current, replay, nil
 		default:
 			if err := g.attempts.failed(asError(err), g.now()); err != nil {
@@ -130,11 +129,18 @@ func (g *generationRun) resume(broken *Error) (*wire, []*memsidecarv1.RecallDuri
 	}
 }
 
-// waitForWords returns when there is something to say again on a stream that was idle.
+// waitForWords returns when there is something to say again on a stream that was idle, or
+// to be watched.
 func (g *generationRun) waitForWords(broken *Error) {
-	for idle(broken) {
+	if !idle(broken) {
+		return
+	}
+	g.mu.Lock()
+	g.script.bear(broken)
+	g.mu.Unlock()
+	for {
 		g.mu.Lock()
-		waits := g.script.waits()
+		waits := g.script.waits() || g.inbox.watched()
 		g.mu.Unlock()
 		if waits {
 			return
@@ -179,51 +185,13 @@ func (g *generationRun) startAgain(first int) *memsidecarv1.GenerationStart {
 	if len(again.KnownMemories) > maxKnownMemories {
 		again.KnownMemories = again.KnownMemories[:maxKnownMemories]
 	}
+	again.Known = g.inbox.toldNow()
 	again.FirstSeq = int64(first)
 	// 0 would be the default again; when all are used up no credit is left either.
 	again.MaxTotalHits = max(1, g.limits.GetMaxTotalHits()-clamped(g.inbox.recalled))
 	again.MaxTotalTokens = max(1, g.limits.GetMaxTotalTokens()-clamped(g.inbox.tokens))
 	again.InitialCredit = proto.Int32(g.inbox.credit)
 	return again
-}
-
-// takeBackChanged retracts what stopped being true while nobody listened.
-func (g *generationRun) takeBackChanged() {
-	g.mu.Lock()
-	told := g.inbox.told()
-	g.mu.Unlock()
-	for _, before := range told {
-		ctx, cancel := context.WithTimeout(g.ctx, checkTimeout)
-		answer, err := g.client.GetMemory(ctx, &memsidecarv1.GetMemoryRequest{Name: before.GetName()})
-		cancel()
-		gone := &Retracted{Memory: before.GetName()}
-		switch now := answer.GetMemory(); {
-		case errors.Is(err, ErrNotFound):
-			gone.Reason = memsidecarv1.RetractionReason_RETRACTION_REASON_PURGED
-		case err != nil:
-			return
-		case now.GetState() == memsidecarv1.MemoryState_MEMORY_STATE_SUPERSEDED:
-			gone.Reason = memsidecarv1.RetractionReason_RETRACTION_REASON_SUPERSEDED
-		case now.GetState() == memsidecarv1.MemoryState_MEMORY_STATE_DELETED:
-			gone.Reason = memsidecarv1.RetractionReason_RETRACTION_REASON_DELETED
-		case now.GetState() == memsidecarv1.MemoryState_MEMORY_STATE_EXPIRED:
-			gone.Reason = memsidecarv1.RetractionReason_RETRACTION_REASON_EXPIRED
-		case before.GetBody() != nil && saysOther(before, now):
-			gone.Reason = memsidecarv1.RetractionReason_RETRACTION_REASON_UPDATED
-			gone.Successor = now
-		default:
-			continue
-		}
-		g.mu.Lock()
-		g.inbox.takeBack(gone)
-		g.mu.Unlock()
-	}
-}
-
-func saysOther(before, now *memsidecarv1.Memory) bool {
-	return TextOf(before) != TextOf(now) ||
-		!proto.Equal(before.GetValidStartTime(), now.GetValidStartTime()) ||
-		!proto.Equal(before.GetValidEndTime(), now.GetValidEndTime())
 }
 
 func clamped(count int) int32 {

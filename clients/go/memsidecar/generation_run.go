@@ -33,9 +33,11 @@ type generationRun struct {
 	attempts attempts
 	terms    *memsidecarv1.GenerationStarted
 	// Those of the first call: what every call together may use.
-	limits    *memsidecarv1.GenerationStarted
-	wire      *wire
-	resumed   int
+	limits  *memsidecarv1.GenerationStarted
+	wire    *wire
+	resumed int
+	// When the server has said something last.
+	heard     time.Time
 	flushes   []*pendingFlush
 	finishing bool
 	left      bool
@@ -56,11 +58,12 @@ type pendingFlush struct {
 
 func newGenerationRun(ctx context.Context, c *Client, start *memsidecarv1.GenerationStart) *generationRun {
 	g := &generationRun{
-		client: c, start: start, now: time.Now, attempts: attempts{allowed: DefaultResumeTimeout},
+		client: c, start: start, now: time.Now,
+		script: script{keepalive: keepaliveAfter}, attempts: attempts{allowed: DefaultResumeTimeout},
 		wake: make(chan struct{}, 1), over: make(chan struct{}),
 	}
 	g.ctx, g.cancel = context.WithCancel(ctx)
-	g.inbox = newInbox(map[string]*memsidecarv1.Memory{}, func(hits int32) {
+	g.inbox = newInbox(map[string]knownMemory{}, func(hits int32) {
 		g.script.credit += hits
 		g.rouse()
 	})
@@ -75,6 +78,8 @@ func (g *generationRun) open() error {
 	}
 	g.terms, g.limits = started, started
 	g.inbox.settle(started.GetInitialCredit())
+	g.inbox.knows(started.GetKnown())
+	g.heard = g.now()
 	go g.goOn(g.wire)
 	return nil
 }
@@ -152,12 +157,15 @@ func (g *generationRun) write(current *wire, replay []*memsidecarv1.RecallDuring
 			return // the reader is told why
 		}
 	}
+	g.mu.Lock()
+	g.script.saidAt = g.now()
+	g.mu.Unlock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		g.mu.Lock()
-		message := g.script.next(g.now())
-		due, isPending := g.script.due()
+		message := g.script.nextOrSign(g.now(), g.inbox.watched())
+		due, isPending := g.script.dueOrSign(g.inbox.watched())
 		if finish := message.GetFinish(); finish != nil {
 			g.finishSent = finish
 		}
@@ -187,10 +195,12 @@ func (g *generationRun) write(current *wire, replay []*memsidecarv1.RecallDuring
 func (g *generationRun) receive(response *memsidecarv1.RecallDuringResponse) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.heard = g.now()
 	switch told := response.GetEvent().(type) {
 	case *memsidecarv1.RecallDuringResponse_Hit:
 		if g.resumed == 0 || g.inbox.recalled < int(g.limits.GetMaxTotalHits()) {
 			g.inbox.found(g.recalled(told.Hit))
+			g.rouse()
 		}
 	case *memsidecarv1.RecallDuringResponse_Retracted:
 		gone := told.Retracted

@@ -29,6 +29,9 @@ const (
 // more.
 var sentenceEnd = regexp.MustCompile(`[。！？…!?؟।.\n]["'”’»」』）)\]]*\s*\z`)
 
+// Of no text.
+const noSource = memsidecarv1.TextSource(-1)
+
 type looseText struct {
 	text   string
 	source memsidecarv1.TextSource
@@ -51,6 +54,9 @@ type script struct {
 	sent   int
 	sentAt time.Time
 	pause  time.Duration
+	// When the last message of any kind was sent, and the silence that the server bears.
+	saidAt    time.Time
+	keepalive time.Duration
 
 	rewindTo *int64
 	// Rewind messages of all calls, with the one that waits; and of the calls before.
@@ -75,25 +81,57 @@ func (s *script) waits() bool {
 	return s.sent != s.seq() || len(s.loose) > 0 || s.finish != nil || s.flushing || s.rewindTo != nil
 }
 
-// feed adds text; it fails, and adds nothing, for what is no UTF-8.
+// feed adds text; it fails, and adds nothing, for what is no UTF-8 or holds a NUL.
 func (s *script) feed(text string, source memsidecarv1.TextSource, now time.Time) error {
-	if s.partial.text != "" && s.partial.source == source {
-		text = s.partial.text + text
+	begun := ""
+	if s.partial.source == source {
+		begun = s.partial.text
 	}
-	whole, rest, ok := wholePoints(text)
+	whole, rest, ok := wholePoints(begun + text)
 	if !ok {
+		if begun != "" {
+			// What was begun is not to spoil what comes after.
+			s.partial = looseText{}
+		}
 		return invalid("text", "is not UTF-8")
 	}
+	if strings.Contains(whole, "\x00") {
+		return invalid("text", "holds a NUL character")
+	}
+	s.begin(rest, source, now)
+	s.add(whole, source, now)
+	return nil
+}
+
+// feedAny is feed of what is made such that it can be sent: U+FFFD stands for NUL, and for
+// what is no UTF-8.
+func (s *script) feedAny(text string, source memsidecarv1.TextSource, now time.Time) {
+	if s.partial.source == source {
+		text = s.partial.text + text
+	}
+	whole, rest := splitPartial(text)
+	s.begin(rest, source, now)
+	s.add(sendable(whole), source, now)
+}
+
+// begin keeps the begin of a character. U+FFFD stands for one of another source, that
+// nothing completes.
+func (s *script) begin(rest string, source memsidecarv1.TextSource, now time.Time) {
+	if s.partial.text != "" && s.partial.source != source {
+		s.add(sendable(s.partial.text), s.partial.source, now)
+	}
 	s.partial = looseText{rest, source}
+}
+
+func (s *script) add(whole string, source memsidecarv1.TextSource, now time.Time) {
 	if whole == "" {
-		return nil
+		return
 	}
 	if len(s.loose) == 0 {
 		s.looseSince = now
 	}
 	s.loose = append(s.loose, looseText{whole, source})
 	s.length += len(whole)
-	return nil
 }
 
 // flush wants everything considered; the seq that a watermark then has to reach.
@@ -104,6 +142,7 @@ func (s *script) flush() int {
 }
 
 func (s *script) end(message *memsidecarv1.GenerationFinish) {
+	s.begin("", noSource, s.looseSince)
 	s.cut()
 	s.finish, s.finishSent = message, false
 }
@@ -183,9 +222,7 @@ func (s *script) next(now time.Time) *memsidecarv1.RecallDuringRequest {
 		return delta(s.sent, s.pieces[s.sent-1])
 	case s.flushing:
 		s.flushing = false
-		return &memsidecarv1.RecallDuringRequest{Event: &memsidecarv1.RecallDuringRequest_Flush{
-			Flush: &memsidecarv1.Flush{},
-		}}
+		return flushMessage()
 	case s.finish != nil:
 		message := s.finish
 		s.finish, s.finishSent = nil, true

@@ -30,7 +30,19 @@ func WithRemember() GenerationOption {
 func WithKnown(memories ...*memsidecarv1.Memory) GenerationOption {
 	return func(g *generationRun) {
 		for _, memory := range memories {
-			g.inbox.known[memory.GetName()] = memory
+			known := g.inbox.known[memory.GetName()]
+			known.form = memory
+			g.inbox.known[memory.GetName()] = known
+		}
+	}
+}
+
+// WithKnownHits is WithKnown of what a recall has brought: it is known, too, what of it
+// no longer held, so that what was corrected since is taken back.
+func WithKnownHits(hits ...*memsidecarv1.Hit) GenerationOption {
+	return func(g *generationRun) {
+		for _, hit := range hits {
+			g.inbox.known[hit.GetMemory().GetName()] = knownHit(hit)
 		}
 	}
 }
@@ -66,12 +78,15 @@ func (c *Client) RecallDuring(
 	}
 	run := newGenerationRun(ctx, c, first)
 	for _, name := range first.GetKnownMemories() {
-		run.inbox.known[name] = nil
+		run.inbox.known[name] = knownMemory{}
+	}
+	for _, known := range first.GetKnown() {
+		run.inbox.known[known.GetMemory()] = knownMemory{superseded: known.GetSuperseded(), isSaid: true}
 	}
 	for _, option := range options {
 		option(run)
 	}
-	first.KnownMemories = sortedNames(run.inbox.known)
+	first.KnownMemories, first.Known = sortedNames(run.inbox.known), run.inbox.toldNow()
 	if err := run.open(); err != nil {
 		run.cancel()
 		return nil, err

@@ -1,6 +1,7 @@
 package memsidecar
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	memsidecarv1 "github.com/memsidecar/memsidecar/clients/go/memsidecar/v1"
@@ -18,17 +19,29 @@ type textPiece struct {
 // is whole, and the begin of one that may be completed later. ok is false for bytes that
 // are no UTF-8 whatever follows.
 func wholePoints(text string) (whole, rest string, ok bool) {
-	if utf8.ValidString(text) {
-		return text, "", true
-	}
+	whole, rest = splitPartial(text)
+	return whole, rest, utf8.ValidString(whole)
+}
+
+// splitPartial is what comes before the begin of a character that may be completed later,
+// and that begin.
+func splitPartial(text string) (whole, rest string) {
 	for tail := 1; tail < utf8.UTFMax && tail <= len(text); tail++ {
 		begun := text[len(text)-tail:]
 		if utf8.RuneStart(begun[0]) {
-			whole = text[:len(text)-tail]
-			return whole, begun, utf8.ValidString(whole) && !utf8.FullRuneInString(begun)
+			if utf8.FullRuneInString(begun) {
+				break
+			}
+			return text[:len(text)-tail], begun
 		}
 	}
-	return "", "", false
+	return text, ""
+}
+
+// sendable has U+FFFD for NUL, and for each run of bytes that are no UTF-8.
+func sendable(text string) string {
+	const replacement = string(utf8.RuneError)
+	return strings.ReplaceAll(strings.ToValidUTF8(text, replacement), "\x00", replacement)
 }
 
 // byteOffset converts an offset in code points, 0 to all, into one in bytes.

@@ -2,6 +2,7 @@ package memsidecar
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -220,5 +221,84 @@ func TestBatchesFitAMessage(t *testing.T) {
 	}
 	if len(sizes) != 3 || sizes[0] != 1 || sizes[1] != 2 || sizes[2] != 1 {
 		t.Errorf("batches of %v", sizes)
+	}
+}
+
+func TestWhatIsWrittenIsMadeSuchThatItCanBeSent(t *testing.T) {
+	now := time.Now()
+	for _, each := range []struct {
+		texts []string
+		want  string
+	}{
+		{[]string{"a\xf0\x9f", "\x8c\x8ab"}, "a🌊b"},
+		{[]string{"\xf0", "\x9f", "\x8c", "\x8a"}, "🌊"},
+		{[]string{"\xe5\x8c", "b"}, "\uFFFDb"},
+		{[]string{"b\xe5\x8c"}, "b\uFFFD"},
+		{[]string{"\xffb\x00"}, "\uFFFDb\uFFFD"},
+		{[]string{"a", "北"}, "a北"},
+	} {
+		s := &script{}
+		for _, text := range each.texts {
+			s.feedAny(text, model, now)
+		}
+		s.end(nil)
+		if got := s.next(now).GetText().GetText(); got != each.want || s.length != len(each.want) {
+			t.Errorf("%q became %q of %d bytes", each.texts, got, s.length)
+		}
+	}
+}
+
+func TestACharacterIsNotPutTogetherFromTwoSources(t *testing.T) {
+	now := time.Now()
+	s := &script{}
+	s.feedAny("a\xf0\x9f", model, now)
+	s.feedAny("\x8c\x8ab", memsidecarv1.TextSource_TEXT_SOURCE_TOOL, now)
+	s.flush()
+	first, second := s.next(now).GetText(), s.next(now).GetText()
+	if first.GetText() != "a\uFFFD" || second.GetText() != "\uFFFDb" || second.GetSource() == model {
+		t.Errorf("%v, %v", first, second)
+	}
+}
+
+func TestTextThatTheServerWouldRefuseIsNotFedAndSpoilsNothingAfterIt(t *testing.T) {
+	now := time.Now()
+	s := &script{}
+	for _, text := range []string{"a\x00b", "\xff"} {
+		var refused *Error
+		if err := s.feed(text, model, now); !errors.As(err, &refused) || refused.Violations[0].Field != "text" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	_ = s.feed("\xe5\x8c", model, now)
+	if err := s.feed("b", model, now); err == nil {
+		t.Error("took a character that is not completed")
+	}
+	if err := s.feed("c", model, now); err != nil || s.length != 1 {
+		t.Errorf("after it: %v, %d bytes", err, s.length)
+	}
+}
+
+func TestAWatchedStreamGivesASignOfLifeBeforeTheServersLimit(t *testing.T) {
+	now := time.Now()
+	s := &script{keepalive: time.Minute, saidAt: now}
+	if _, isPending := s.dueOrSign(false); isPending || s.nextOrSign(now.Add(time.Hour), false) != nil {
+		t.Error("a stream that nothing is held of is kept alive")
+	}
+	s.bear(&Error{Metadata: map[string]string{"idle_seconds": "4"}})
+	at, isPending := s.dueOrSign(true)
+	if !isPending || at.Sub(now) != 2*time.Second || s.nextOrSign(at.Add(-time.Second), true) != nil {
+		t.Errorf("due in %v", at.Sub(now))
+	}
+	if s.nextOrSign(at, true).GetFlush() == nil || s.nextOrSign(at, true) != nil {
+		t.Error("gave no sign, or two")
+	}
+	s.bear(&Error{})
+	if s.keepalive != time.Second {
+		t.Errorf("a server that does not say its limit bears %v", s.keepalive)
+	}
+	s.end(&memsidecarv1.GenerationFinish{})
+	s.next(now)
+	if _, isPending := s.dueOrSign(true); isPending {
+		t.Error("a finished stream is kept alive")
 	}
 }

@@ -15,6 +15,7 @@ from memsidecar_client._generation_values import GenerationEvent, GenerationSumm
 from memsidecar_client._job_values import Job
 from memsidecar_client._job_watch import AsyncJobWatch
 from memsidecar_client._loop_thread import LoopThread
+from memsidecar_client._openai import Halves
 from memsidecar_client._recall_stream import AsyncRecallStream
 from memsidecar_client._recall_values import Hit, RecallEvent
 from memsidecar_client._remember_stream import AsyncRememberStream
@@ -181,13 +182,19 @@ class Generation(Blocking[AsyncGeneration], Iterator[GenerationEvent]):
     def follow(self, stream: Iterable[C]) -> Iterator[C]:
         """The same chunks, while what they say is fed: of OpenAI's Chat Completions or Responses, or plain texts.
 
-        A memory that fails does not interrupt the model: the chunks go on, and leaving the block raises it.
+        Nothing of the memory interrupts the model: whatever ends the generation, `on_event` that raises, `finish` in
+        the loop, the chunks go on without being fed, and leaving the block raises what there is to raise. What the
+        stream itself raises is raised. A character that two chunks share is put together; half of one, and NUL, are fed
+        as U+FFFD.
         """
+        halves = Halves()
         for chunk in stream:
-            self._feed_chunk(chunk)
+            self._feed_chunk(chunk, halves)
             yield chunk
+        self._feed_rest(halves)
 
     _feed_chunk = immediate(AsyncGeneration._feed_chunk)
+    _feed_rest = immediate(AsyncGeneration._feed_rest)
 
     @property
     def memories(self) -> tuple[Hit, ...]:

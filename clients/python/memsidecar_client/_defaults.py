@@ -57,6 +57,10 @@ GENERATION_PIECE_BYTES = 60_000
 GENERATION_TEXT_BYTES = 1024 * 1024
 """Of all text of a generation in UTF-8: what the server takes in one stream."""
 
+GENERATION_KEEPALIVE = 60.0
+"""Seconds of silence after which a stream that may have to take something back says that it is there. The server's
+usual limit is five minutes; a lower one is learned when it ends a stream."""
+
 GENERATION_KNOWN_MEMORIES = 1000
 """What the server takes in one start."""
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 from memsidecar_client._defaults import RESUME_TIMEOUT
 from memsidecar_client._enums import FeedbackKind, Tier
 from memsidecar_client._generation import AsyncGeneration
+from memsidecar_client._generation_known import known_of, known_to_proto
 from memsidecar_client._generation_mapping import trigger_to_proto
 from memsidecar_client._generation_run import GenerationRun
 from memsidecar_client._generation_values import GenerationEvent, Trigger
@@ -59,10 +60,10 @@ class GenerationCalls(RecallCalls):
         """Follows a model while it writes and brings memories as they become relevant; use it as a context manager.
 
         `prompt` is what the model was asked, the first thing recalled on. `known` are memories that are in the prompt
-        already, by value or resource name. `conversation` is the session that the generation belongs to, by value or
-        resource name: what it holds is not brought, and with `remember` the prompt and the answer are appended to it
-        and to long-term memory when the generation is finished. (`session`, as in recall, narrows to what is remembered
-        of a session.)
+        already, as hits, by value or resource name: not brought, but taken back when they stop holding. `conversation`
+        is the session that the generation belongs to, by value or resource name: what it holds is not brought, and with
+        `remember` the prompt and the answer are appended to it and to long-term memory when the generation is finished.
+        (`session`, as in recall, narrows to what is remembered of a session.)
 
         `trigger` says when text is looked at. A memory less likely than `min_confidence` (0 to 1; None: the server's
         default) to be what the text is about is not brought. `max_hits` bounds each look, `max_total_hits` and
@@ -76,7 +77,7 @@ class GenerationCalls(RecallCalls):
         the whole generation. All else is as in recall.
         """
         scope = self._scope(namespace, user, agent, session)
-        known_forms = dict(map(_name_and_form, known))
+        known_forms = dict(map(known_of, known))
         start = GenerationStart(
             scope=scope_to_proto(scope),
             generation_id=generation_id or str(uuid4()),
@@ -100,6 +101,7 @@ class GenerationCalls(RecallCalls):
             ),
             trigger=trigger_to_proto(trigger),
             known_memories=known_forms,
+            known=known_to_proto(known_forms.items()),
             initial_credit=initial_credit,
             max_total_hits=max_total_hits,
             max_total_tokens=max_total_tokens,
@@ -125,13 +127,3 @@ class GenerationCalls(RecallCalls):
             )
 
         return AsyncGeneration(self._connection, run, remember, feedback)
-
-
-def _name_and_form(memory: str | Hit | Memory) -> tuple[str, Memory | None]:
-    match memory:
-        case Hit(memory=held):
-            return held.name, held
-        case Memory(name=name):
-            return name, memory
-        case _:
-            return memory, None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self, TypeVar
 
-from memsidecar_client._arguments import Named
+from memsidecar_client._arguments import Named, invalid
 from memsidecar_client._connection import Connection
 from memsidecar_client._enums import FeedbackKind, GenerationOutcome, TextSource
 from memsidecar_client._errors import DeadlineExceeded, MemsidecarError
@@ -21,7 +21,7 @@ from memsidecar_client._generation_values import (
     Watermark,
 )
 from memsidecar_client._memory_values import Memory
-from memsidecar_client._openai import texts_of
+from memsidecar_client._openai import Halves, texts_of
 from memsidecar_client._recall_values import Hit
 
 C = TypeVar("C")
@@ -36,8 +36,9 @@ class AsyncGeneration(Named, AsyncIterator[GenerationEvent]):
     queue. Everything counts code points, as Python's strings do.
 
     When the connection breaks or the sidecar is restarted, the stream goes on by itself with all that was fed, and
-    nothing is sent twice; `feed` does not wait for it. What cannot be mended is raised as MemsidecarError by whatever
-    is called next, and by leaving the block.
+    nothing is sent twice; `feed` does not wait for it. What stopped being true meanwhile is taken back after `Resumed`.
+    While there is anything that may have to be taken back, the stream is kept alive, however long nothing is fed. What
+    cannot be mended is raised as MemsidecarError by whatever is called next, and by leaving the block.
     """
 
     def __init__(
@@ -88,8 +89,10 @@ class AsyncGeneration(Named, AsyncIterator[GenerationEvent]):
         """What the model has just written, a token or a page.
 
         Small texts are joined for up to 20 ms, or to a sentence's end. Raises InvalidArgument for half a surrogate
-        pair; and, which ends the generation, when all text is more than 1 MiB of UTF-8.
+        pair and for NUL, which are not fed; and, which ends the generation, when all text is more than 1 MiB of UTF-8.
         """
+        if "\0" in text:
+            raise invalid("text", "holds a NUL character")
         self._run.feed(text, source)
         # A loop that never waits would keep the text, and the memories, from going anywhere.
         await asyncio.sleep(0)
@@ -144,9 +147,12 @@ class AsyncGeneration(Named, AsyncIterator[GenerationEvent]):
     def follow(self, stream: AsyncIterable[C]) -> AsyncIterator[C]:
         """The same chunks, while what they say is fed: of OpenAI's Chat Completions or Responses, or plain texts.
 
-        A memory that fails does not interrupt the model: the chunks go on, and leaving the block raises it.
+        Nothing of the memory interrupts the model: whatever ends the generation, `on_event` that raises, `finish` in
+        the loop, the chunks go on without being fed, and leaving the block raises what there is to raise. What the
+        stream itself raises is raised. A character that two chunks share is put together; half of one, and NUL, are fed
+        as U+FFFD.
         """
-        return _Following(stream, self._feed_chunk)
+        return _Following(stream, self)
 
     def new_events(self) -> list[GenerationEvent]:
         """All events that nobody has taken yet, without waiting."""
@@ -185,13 +191,20 @@ class AsyncGeneration(Named, AsyncIterator[GenerationEvent]):
         """The summary, once finished."""
         return self._run.result
 
-    def _feed_chunk(self, chunk: object) -> bool:
+    def _feed_chunk(self, chunk: object, halves: Halves) -> bool:
         """Whether there was text in it."""
-        texts = list(texts_of(chunk))
+        texts = [(halves.joined(text, source), source) for text, source in texts_of(chunk)]
+        self._feed_if_going(texts)
+        return bool(texts)
+
+    def _feed_rest(self, halves: Halves) -> None:
+        self._feed_if_going(halves.rest())
+
+    def _feed_if_going(self, texts: Iterable[tuple[str, TextSource]]) -> None:
         with suppress(MemsidecarError):
             for text, source in texts:
-                self._run.feed(text, source)
-        return bool(texts)
+                if self._run.going:
+                    self._run.feed(text, source)
 
     async def _within(self, timeout: float | None, answer: asyncio.Future[T], otherwise: str) -> T:
         try:
@@ -202,12 +215,17 @@ class AsyncGeneration(Named, AsyncIterator[GenerationEvent]):
 
 
 class _Following(AsyncIterator[C]):
-    def __init__(self, stream: AsyncIterable[C], feed: Callable[[object], bool]) -> None:
+    def __init__(self, stream: AsyncIterable[C], generation: AsyncGeneration) -> None:
         self._chunks = aiter(stream)
-        self._feed = feed
+        self._generation = generation
+        self._halves = Halves()
 
     async def __anext__(self) -> C:
-        chunk = await anext(self._chunks)
-        if self._feed(chunk):
+        try:
+            chunk = await anext(self._chunks)
+        except StopAsyncIteration:
+            self._generation._feed_rest(self._halves)
+            raise
+        if self._generation._feed_chunk(chunk, self._halves):
             await asyncio.sleep(0)
         return chunk

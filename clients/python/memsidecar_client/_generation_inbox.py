@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from memsidecar_client._defaults import INITIAL_CREDIT
 from memsidecar_client._enums import RetractionReason
+from memsidecar_client._generation_known import Known, known_of_hit, learned
 from memsidecar_client._generation_values import GenerationEvent, Recalled, Retracted, Watermark
 from memsidecar_client._memory_values import Memory
 from memsidecar_client._recall_values import Hit
+from memsidecar_client.v1.generation_service_pb2 import KnownMemory
 
 # English has four characters a token and more, Chinese about three bytes: never fewer tokens than there are.
 _BYTES_A_TOKEN = 3
@@ -20,9 +22,8 @@ _BYTES_A_TOKEN = 3
 class Inbox:
     """Bounded by the hits that the stream may send at all: of every other kind of event only the newest waits."""
 
-    def __init__(self, known: Mapping[str, Memory | None], allow: Callable[[int], None] | None) -> None:
-        """`known` are memories in the form that the application has, None when it gave a name only. `allow` is told of
-        credit that has come free; None leaves credit to the application."""
+    def __init__(self, known: Mapping[str, Known], allow: Callable[[int], None] | None) -> None:
+        """`allow` is told of credit that has come free; None leaves credit to the application."""
         self._known = dict(known)
         self._allow = allow
         self._waiting: deque[GenerationEvent] = deque()
@@ -45,9 +46,20 @@ class Inbox:
         return self._held
 
     @property
-    def told(self) -> dict[str, Memory | None]:
+    def told(self) -> dict[str, Known]:
         """What the application takes to hold, in the form that it has; what was sent comes first."""
-        return {name: hit.memory for name, hit in self._held.items()} | self._known
+        return {name: known_of_hit(hit) for name, hit in self._held.items()} | self._known
+
+    @property
+    def watched(self) -> bool:
+        """Whether there is anything that may have to be taken back."""
+        return bool(self._held or self._known)
+
+    def knows(self, told: Iterable[KnownMemory]) -> None:
+        """What the server takes to be known."""
+        for each in told:
+            if each.memory in self._known:
+                self._known[each.memory] = learned(self._known[each.memory], each)
 
     def settle(self, initial_credit: int) -> None:
         """What the server has granted. Credit is renewed in halves of it: a message a hit would be many."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from random import uniform
 
 from memsidecar_client._connection import Connection
@@ -17,9 +19,10 @@ from memsidecar_client._enums import MemoryState, RetractionReason
 from memsidecar_client._errors import Conflict, DeadlineExceeded, MemsidecarError, NotFound, Unavailable
 from memsidecar_client._errors import ResourceExhausted as Exhausted
 from memsidecar_client._generation_inbox import Inbox
+from memsidecar_client._generation_known import Known, known_to_proto
 from memsidecar_client._generation_values import GenerationTerms
 from memsidecar_client._memory_mapping import memory_from_proto
-from memsidecar_client._memory_values import Memory
+from memsidecar_client._memory_values import Episode, Fact, Memory
 from memsidecar_client.v1.generation_service_pb2 import GenerationStart
 from memsidecar_client.v1.memory_service_pb2 import GetMemoryRequest
 
@@ -31,8 +34,18 @@ _NO_LONGER: Mapping[MemoryState, RetractionReason] = {
 
 
 def idle(error: MemsidecarError) -> bool:
-    """The server has ended a stream on which nothing was said for long; it is not worth another before something is."""
+    """The server has ended a stream on which nothing was said for long. Where nothing may have to be taken back, it is
+    not worth another before something is."""
     return isinstance(error, Conflict) and error.reason == "STREAM_IDLE"
+
+
+def sign_of_life_after(error: MemsidecarError, before: float) -> float:
+    """Seconds of silence that a server bears which has ended a stream as idle, halved."""
+    try:
+        limit = float(error.metadata.get("idle_seconds", ""))
+    except ValueError:
+        limit = before
+    return min(before, limit) / 2
 
 
 def resumable(error: MemsidecarError) -> bool:
@@ -92,6 +105,8 @@ def start_again(start: GenerationStart, limits: GenerationTerms, inbox: Inbox, f
     again.CopyFrom(start)
     del again.known_memories[:]
     again.known_memories.extend(inbox.seen()[:GENERATION_KNOWN_MEMORIES])
+    del again.known[:]
+    again.known.extend(known_to_proto(inbox.told.items())[:GENERATION_KNOWN_MEMORIES])
     again.first_seq = first_seq
     # 0 would be the default again; when all are used up no credit is left either.
     again.max_total_hits = max(1, limits.max_total_hits - inbox.recalled)
@@ -100,11 +115,20 @@ def start_again(start: GenerationStart, limits: GenerationTerms, inbox: Inbox, f
     return again
 
 
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """When the server was heard last, and of which memories it tells by itself that they are superseded."""
+
+    since: datetime
+    told_of: frozenset[str]
+
+
 async def no_longer_true(
-    connection: Connection, told: Mapping[str, Memory | None]
+    connection: Connection, told: Mapping[str, Known], silence: Silence
 ) -> AsyncIterator[tuple[str, RetractionReason, Memory | None]]:
-    """Of memories that the application has, those that stopped being true while nobody listened."""
-    for name, before in told.items():
+    """Of memories that the application has, those that stopped being true while nobody listened; what is superseded
+    the server tells, with what holds instead, unless it is an older one."""
+    for name, known in told.items():
         try:
             response = await connection.unary(
                 connection.stubs.memories.GetMemory, GetMemoryRequest(name=name), CHECK_TIMEOUT
@@ -115,11 +139,29 @@ async def no_longer_true(
         except MemsidecarError:
             return
         memory = memory_from_proto(response.memory)
-        if memory.state in _NO_LONGER:
-            yield name, _NO_LONGER[memory.state], None
-        elif before is not None and _said(memory) != _said(before):
-            yield name, RetractionReason.UPDATED, memory
+        reason = _ended(memory, known, silence, datetime.now(UTC))
+        if reason is not None:
+            yield name, reason, memory if reason is RetractionReason.UPDATED else None
+
+
+def _ended(memory: Memory, known: Known, silence: Silence, now: datetime) -> RetractionReason | None:
+    before, is_superseded = known.form, memory.state is MemoryState.SUPERSEDED
+    if is_superseded and memory.name in silence.told_of and memory.name not in (known.superseded or ()):
+        return None
+    was_so = (before is not None and before.state is memory.state) or (
+        is_superseded and memory.name in (known.superseded or ())
+    )
+    if memory.state in _NO_LONGER and not was_so:
+        return _NO_LONGER[memory.state]
+    if before is not None and _said(memory) != _said(before):
+        return RetractionReason.UPDATED
+    if memory.valid_end_time is not None and silence.since < memory.valid_end_time <= now:
+        return RetractionReason.EXPIRED
+    return None
 
 
 def _said(memory: Memory) -> tuple[object, ...]:
-    return memory.text, memory.valid_start_time, memory.valid_end_time
+    """What a reader was told: who said what, and when it holds."""
+    body = memory.body
+    own: object = body if isinstance(body, Fact) else body.speaker if isinstance(body, Episode) else None
+    return memory.text, own, memory.valid_start_time, memory.valid_end_time

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memsidecar_client._connection import Connection
 from memsidecar_client._defaults import GENERATION_TEXT_BYTES
 from memsidecar_client._enums import GenerationOutcome, TextSource
 from memsidecar_client._errors import Cancelled, InvalidArgument, MemsidecarError, Unavailable
+from memsidecar_client._generation_flushes import Flushes
 from memsidecar_client._generation_inbox import Inbox
+from memsidecar_client._generation_known import Known
 from memsidecar_client._generation_mapping import (
     backoff_from_proto,
     reason_from_proto,
@@ -22,7 +24,15 @@ from memsidecar_client._generation_mapping import (
     terms_from_proto,
     watermark_from_proto,
 )
-from memsidecar_client._generation_resuming import Attempts, idle, no_longer_true, resumable, start_again
+from memsidecar_client._generation_resuming import (
+    Attempts,
+    Silence,
+    idle,
+    no_longer_true,
+    resumable,
+    sign_of_life_after,
+    start_again,
+)
 from memsidecar_client._generation_script import Script
 from memsidecar_client._generation_values import (
     Draining,
@@ -33,7 +43,6 @@ from memsidecar_client._generation_values import (
     Watermark,
 )
 from memsidecar_client._generation_wire import Wire
-from memsidecar_client._memory_values import Memory
 from memsidecar_client._status_details import Violation
 from memsidecar_client._times import from_duration
 from memsidecar_client.v1.generation_service_pb2 import (
@@ -47,15 +56,6 @@ from memsidecar_client.v1.generation_service_pb2 import GenerationOutcome as Wir
 from memsidecar_client.v1.generation_service_pb2 import Watermark as WireWatermark
 
 
-@dataclass(slots=True)
-class _Flush:
-    """`target` is the seq that has to be considered, of the text after so many `rewinds` or more."""
-
-    target: int
-    rewinds: int
-    considered: asyncio.Future[Watermark]
-
-
 class GenerationRun:
     """What is called here changes the script and the inbox at once; the tasks catch up with it."""
 
@@ -64,7 +64,7 @@ class GenerationRun:
         connection: Connection,
         start: GenerationStart,
         *,
-        known: Mapping[str, Memory | None],
+        known: Mapping[str, Known],
         auto_credit: bool,
         on_event: Callable[[GenerationEvent], None] | None,
         timeout: float | None,
@@ -80,6 +80,7 @@ class GenerationRun:
         self._deadline: float | None = None
         self._attempts = Attempts(resume_timeout)
         self._resumed = 0
+        self._heard = datetime.now(UTC)
         self._terms: GenerationTerms | None = None
         # Those of the first call: what every call together may use.
         self._limits: GenerationTerms
@@ -87,7 +88,7 @@ class GenerationRun:
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
-        self._flushes: list[_Flush] = []
+        self._flushes = Flushes()
         self._finishing: asyncio.Future[GenerationSummary] | None = None
         # The finish that the server may have acted on.
         self._finish_sent: GenerationFinish | None = None
@@ -104,6 +105,8 @@ class GenerationRun:
         started = await self._wire.open(self._start, self._connection.deadline(self._timeout))
         self._terms = self._limits = terms_from_proto(started)
         self.inbox.settle(self._terms.initial_credit)
+        self.inbox.knows(started.known)
+        self._heard = datetime.now(UTC)
         self._task = asyncio.create_task(self._go_on(self._wire), name="memsidecar-generation")
 
     async def close(self) -> None:
@@ -112,6 +115,12 @@ class GenerationRun:
         if self._task is not None:
             # It ends by itself; cancelling it in the middle of a read would cost native memory each time.
             await asyncio.wait([self._task])
+
+    @property
+    def going(self) -> bool:
+        """Whether it takes text."""
+        self.check_entered()
+        return self._error is None and self._finishing is None and not self._leaving.is_set()
 
     @property
     def terms(self) -> GenerationTerms:
@@ -130,8 +139,7 @@ class GenerationRun:
 
     def flush(self) -> asyncio.Future[Watermark]:
         self._check_going()
-        considered: asyncio.Future[Watermark] = asyncio.get_running_loop().create_future()
-        self._flushes.append(_Flush(self.script.flush(), self.script.rewinds, considered))
+        considered = self._flushes.add(self.script.flush(), self.script.rewinds)
         self._wake.set()
         return considered
 
@@ -190,8 +198,7 @@ class GenerationRun:
         self._wake.set()
 
     def _rewound(self, seq: int) -> None:
-        for flush in self._flushes:
-            flush.target = min(flush.target, seq)
+        self._flushes.rewound(seq)
         self.inbox.rewound(seq)
         if self.script.replace_call and self._wire is not None:
             self._wire.cancel()
@@ -238,12 +245,13 @@ class GenerationRun:
         for message in replay:
             if not await wire.write(message):
                 return
+        self.script.began(self._now())
         while not wire.over:
             self._wake.clear()
-            next_message = self.script.next(self._now())
+            next_message = self.script.next(self._now(), self.inbox.watched)
             if next_message is None:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout_at(self.script.due()):
+                    async with asyncio.timeout_at(self.script.due(self.inbox.watched)):
                         await self._wake.wait()
                 continue
             if next_message.HasField("finish"):
@@ -252,10 +260,12 @@ class GenerationRun:
                 return
 
     async def _resume(self, broken: MemsidecarError) -> tuple[Wire, list[RecallDuringRequest]]:
-        while idle(broken) and not self.script.waits and not self._leaving.is_set():
-            self._wake.clear()
-            await self._wake.wait()
-        began = self._now()
+        if idle(broken):
+            self.script.keepalive = sign_of_life_after(broken, self.script.keepalive)
+            while not (self.script.waits or self.inbox.watched or self._leaving.is_set()):
+                self._wake.clear()
+                await self._wake.wait()
+        began, heard = self._now(), self._heard
         self._attempts.begin(broken, began)
         while True:
             if not self.script.replace_call:
@@ -282,18 +292,23 @@ class GenerationRun:
         self._terms = terms_from_proto(started)
         self.inbox.credit = self._terms.initial_credit
         self._tell(Resumed(self._terms, timedelta(seconds=self._now() - began)))
-        async for name, reason, successor in no_longer_true(self._connection, self.inbox.told):
+        self._heard = datetime.now(UTC)
+        self.inbox.knows(started.known)
+        silence = Silence(heard, frozenset(known.memory for known in started.known))
+        async for name, reason, successor in no_longer_true(self._connection, self.inbox.told, silence):
             self.inbox.take_back(name, reason, successor)
             self._call_back()
         return wire, replay
 
     def _take(self, response: RecallDuringResponse) -> bool:
         """Whether it was the last message. Events that this client does not know are left out."""
+        self._heard = datetime.now(UTC)
         match response.WhichOneof("event"):
             case "hit":
                 found = recalled_from_proto(response.hit)
                 if self.inbox.recalled < self._limits.max_total_hits or not self._resumed:
                     self.inbox.found(replace(found, trigger_seq=self.script.own_seq(found.trigger_seq)))
+                    self._wake.set()
             case "retracted":
                 gone = response.retracted
                 self.inbox.take_back(gone.memory, reason_from_proto(gone), successor_from_proto(gone))
@@ -323,11 +338,7 @@ class GenerationRun:
         crossed = rewinds < self.script.rewinds
         if not crossed:
             self._tell(mark)
-        for flush in self._flushes:
-            # Text up to the target stands since the flush: it is the same before a rewind and after it.
-            if flush.rewinds <= rewinds and flush.target <= mark.seq and not flush.considered.done():
-                flush.considered.set_result(replace(mark, seq=flush.target) if crossed else mark)
-        self._flushes = [flush for flush in self._flushes if not flush.considered.done()]
+        self._flushes.considered(mark, rewinds, crossed=crossed)
 
     def _finished(self, message: GenerationFinished) -> None:
         self.result = GenerationSummary(
@@ -353,7 +364,7 @@ class GenerationRun:
     def _end(self, error: Exception | None) -> None:
         self._error = error = self._error or error
         self.inbox.end()
-        waiting: list[asyncio.Future[Any]] = [flush.considered for flush in self._flushes]
+        waiting: list[asyncio.Future[Any]] = [*self._flushes.unanswered()]
         if self._finishing is not None:
             waiting.append(self._finishing)
             if self.result is not None and not self._finishing.done():

@@ -7,7 +7,12 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memsidecar_client._defaults import GENERATION_PIECE_BYTES, GENERATION_PIECE_DELAY, GENERATION_TEXT_BYTES
+from memsidecar_client._defaults import (
+    GENERATION_KEEPALIVE,
+    GENERATION_PIECE_BYTES,
+    GENERATION_PIECE_DELAY,
+    GENERATION_TEXT_BYTES,
+)
 from memsidecar_client._enums import TextSource
 from memsidecar_client.v1.generation_service_pb2 import (
     Credit,
@@ -52,6 +57,9 @@ class Script:
         self._sent = 0
         self._sent_at = float("-inf")
         self._pause = 0.0
+        self._said_at = float("-inf")
+        self.keepalive = GENERATION_KEEPALIVE
+        """Seconds of silence after which a stream that is watched says that it is there, by a flush of nothing."""
         self._rewind: int | None = None
         # Rewind messages of the calls before this one.
         self._rewinds_before = 0
@@ -142,9 +150,21 @@ class Script:
         self.feed(broken.text[: length - begun], broken.source, now)
         return kept
 
-    def next(self, now: float) -> RecallDuringRequest | None:
+    def began(self, now: float) -> None:
+        """A call has been told all that was there."""
+        self._said_at = now
+
+    def next(self, now: float, watched: bool = False) -> RecallDuringRequest | None:
         """The next message, counted as sent; None when nothing is due. After finish the server takes none: memories
         that come then, on their way before, make credit that nobody needs."""
+        message = self._next(now)
+        if message is None and watched and not self._finish_sent and now >= self._said_at + self.keepalive:
+            message = RecallDuringRequest(flush=Flush())
+        if message is not None:
+            self._said_at = now
+        return message
+
+    def _next(self, now: float) -> RecallDuringRequest | None:
         if self._finish_sent:
             return None
         if self._rewind is not None:
@@ -168,9 +188,15 @@ class Script:
             return RecallDuringRequest(finish=message)
         return None
 
-    def due(self) -> float | None:
+    def due(self, watched: bool = False) -> float | None:
         """When `next` has something to give if nothing else happens; None: not at all."""
-        return self._text_due()
+        if self._finish_sent:
+            return None
+        text = self._text_due()
+        if not watched:
+            return text
+        life = self._said_at + self.keepalive
+        return life if text is None else min(text, life)
 
     def replay(self, flush: bool) -> tuple[int, list[RecallDuringRequest]]:
         """For a call that replaces another: the seq of its first delta, and all text that is cut, in few messages.

@@ -51,5 +51,33 @@ def _field(of: Any, name: str) -> Any:
 
 def _text(value: object, source: TextSource) -> Iterator[tuple[str, TextSource]]:
     if isinstance(value, str) and value:
-        # Half a surrogate pair is what a tokenizer leaves of an emoji now and then; it cannot be sent.
-        yield value.encode("utf-8", "replace").decode("utf-8"), source
+        yield value, source
+
+
+class Halves:
+    """Makes texts of a stream such that they can be sent: a tokenizer cuts an emoji into halves of a surrogate pair now
+    and then, which come in two chunks. NUL, and a half without the other one, become U+FFFD."""
+
+    def __init__(self) -> None:
+        self._first: dict[TextSource, str] = {}
+
+    def joined(self, text: str, source: TextSource) -> str:
+        """With the half that waits; one at the end waits for the next text of that source."""
+        text = self._first.pop(source, "") + text
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._first[source] = text[:-1], text[-1]
+        return _sendable(text)
+
+    def rest(self) -> list[tuple[str, TextSource]]:
+        """What still waits when the stream has ended."""
+        halves, self._first = self._first, {}
+        return [(_sendable(half), source) for source, half in halves.items()]
+
+
+def _sendable(text: str) -> str:
+    text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -39,6 +39,7 @@ def read_start(start: pb.GenerationStart, scope: Scope, usual: Terms, violations
         session = _read_session(start.session, scope, violations)
         excluded = question.filter.exclude_sessions | {session}
         question = replace(question, filter=replace(question.filter, exclude_sessions=excluded))
+    told = _read_told(start, question, violations)
     terms = replace(
         usual,
         trigger=_read_trigger(start.trigger),
@@ -47,12 +48,12 @@ def read_start(start: pb.GenerationStart, scope: Scope, usual: Terms, violations
         max_total_hits=start.max_total_hits or usual.max_total_hits,
         max_total_tokens=start.max_total_tokens or usual.max_total_tokens,
         min_confidence=start.min_confidence if start.HasField("min_confidence") else usual.min_confidence,
-        known=frozenset(_read_known(start, question, violations)),
+        known=frozenset(_read_known(start, question, violations)).union(told),
         first_seq=start.first_seq or usual.first_seq,
         prompt=start.prompt,
     )
     question = replace(question, zone=start.time_zone or "UTC", asks=False)
-    return Opening(question, terms, start.generation_id, session)
+    return Opening(question, terms, start.generation_id, session, told)
 
 
 def read_memory_key(name: str, path: str, scope: Scope) -> MemoryKey:
@@ -85,6 +86,9 @@ def started_response(following: Following, revision: int) -> pb.RecallDuringResp
     started.max_total_tokens = terms.max_total_tokens
     started.min_confidence = terms.min_confidence
     started.revision.token = revision_token(following.opening.question.scope.partition, revision)
+    for (partition, memory_id), superseded in following.known.items():
+        name = name_of(partition, "memories", memory_id)
+        started.known.add(memory=name, superseded=names_of(partition, sorted(superseded)))
     return response
 
 
@@ -148,16 +152,30 @@ def _read_session(name: str, scope: Scope, violations: Violations) -> str:
 
 
 def _read_known(start: pb.GenerationStart, question: Question, violations: Violations) -> list[MemoryKey]:
-    """Memories of the user's or of the shared memory: what is known may come from anywhere."""
-    scope = question.scope
-    known = []
-    for index, name in enumerate(start.known_memories):
-        path, before = f"start.known_memories[{index}]", len(violations.found)
-        partition, memory_id = read_name(name, "memories", path, violations)
-        if len(violations.found) == before and partition not in (scope.partition, Partition(scope.namespace)):
-            violations.add(path, f"must be of {scope.partition.name} or of {Partition(scope.namespace).name}")
-        known.append((partition, memory_id))
-    return known
+    names = enumerate(start.known_memories)
+    return [_read_own(name, f"start.known_memories[{index}]", question, violations) for index, name in names]
+
+
+def _read_told(
+    start: pb.GenerationStart, question: Question, violations: Violations
+) -> dict[MemoryKey, frozenset[str]]:
+    told = {}
+    for index, known in enumerate(start.known):
+        path = f"start.known[{index}]"
+        key = _read_own(known.memory, f"{path}.memory", question, violations)
+        names = enumerate(known.superseded)
+        superseded = [_read_own(name, f"{path}.superseded[{i}]", question, violations) for i, name in names]
+        told[key] = frozenset(memory_id for partition, memory_id in superseded if partition == key[0])
+    return told
+
+
+def _read_own(name: str, path: str, question: Question, violations: Violations) -> MemoryKey:
+    """A memory of the user's or of the shared memory: what is known may come from anywhere."""
+    scope, before = question.scope, len(violations.found)
+    partition, memory_id = read_name(name, "memories", path, violations)
+    if len(violations.found) == before and partition not in (scope.partition, Partition(scope.namespace)):
+        violations.add(path, f"must be of {scope.partition.name} or of {Partition(scope.namespace).name}")
+    return partition, memory_id
 
 
 def _read_trigger(given: pb.Trigger) -> Trigger:

@@ -26,9 +26,11 @@ def _field(number: int, value: bytes) -> bytes:
     return bytes([number << 3 | 2, len(value)]) + value
 
 
-def details(reason: str, *, retry: bool = False) -> tuple[tuple[str, bytes], ...]:
+def details(reason: str, *, retry: bool = False, **metadata: str) -> tuple[tuple[str, bytes], ...]:
     """Trailing metadata as the server sends it."""
-    parts = [_field(1, _KINDS["reason"]) + _field(2, _field(1, reason.encode()))]
+    entries = (_field(1, key.encode()) + _field(2, value.encode()) for key, value in metadata.items())
+    info = _field(1, reason.encode()) + b"".join(_field(3, entry) for entry in entries)
+    parts = [_field(1, _KINDS["reason"]) + _field(2, info)]
     if retry:
         parts.append(_field(1, _KINDS["retry"]) + _field(2, _FIFTY_MS))
     return (("grpc-status-details-bin", b"".join(_field(3, part) for part in parts)),)
@@ -97,8 +99,11 @@ class Stream:
         memory = {"name": name, "fact": {"statement": text or name}}
         await self.send(hit={"hit": {"memory": memory, "text": text or name}, **fields})
 
-    async def abort(self, code: grpc.StatusCode, message: str = "no", reason: str = "", *, retry: bool = False) -> None:
-        await self._context.abort(code, message, trailing_metadata=details(reason, retry=retry) if reason else ())
+    async def abort(
+        self, code: grpc.StatusCode, message: str = "no", reason: str = "", *, retry: bool = False, **metadata: str
+    ) -> None:
+        trailing = details(reason, retry=retry, **metadata) if reason else ()
+        await self._context.abort(code, message, trailing_metadata=trailing)
 
 
 Script = Callable[[Stream], Awaitable[None]]

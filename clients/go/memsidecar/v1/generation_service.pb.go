@@ -402,7 +402,12 @@ type GenerationStart struct {
 	// sent, and finish.remember appends to it.
 	Session string `protobuf:"bytes,12,opt,name=session,proto3" json:"session,omitempty"`
 	// IANA name, such as Asia/Shanghai, for the times that the text names. Default UTC.
-	TimeZone      string `protobuf:"bytes,13,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	TimeZone string `protobuf:"bytes,13,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	// What the agent has been told of known memories, by a stream that this one replaces
+	// or by a recall. What was superseded without its knowledge is retracted at once. One
+	// that is not in here is taken back for what changes after the stream began. A memory
+	// in here need not be in known_memories. At most 1000.
+	Known         []*KnownMemory `protobuf:"bytes,14,rep,name=known,proto3" json:"known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -528,6 +533,69 @@ func (x *GenerationStart) GetTimeZone() string {
 	return ""
 }
 
+func (x *GenerationStart) GetKnown() []*KnownMemory {
+	if x != nil {
+		return x.Known
+	}
+	return nil
+}
+
+// KnownMemory is what an agent knows of a memory that it has.
+type KnownMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Resource name.
+	Memory string `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
+	// Names of what is superseded, as the agent knows: the memory itself, or facts and
+	// preferences that were read from it, as in Hit.standings.
+	Superseded    []string `protobuf:"bytes,2,rep,name=superseded,proto3" json:"superseded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KnownMemory) Reset() {
+	*x = KnownMemory{}
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KnownMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KnownMemory) ProtoMessage() {}
+
+func (x *KnownMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KnownMemory.ProtoReflect.Descriptor instead.
+func (*KnownMemory) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *KnownMemory) GetMemory() string {
+	if x != nil {
+		return x.Memory
+	}
+	return ""
+}
+
+func (x *KnownMemory) GetSuperseded() []string {
+	if x != nil {
+		return x.Superseded
+	}
+	return nil
+}
+
 // Trigger says when new text is worth an evaluation. All that is set counts: any one
 // of a sentence's end, an entity's name and min_chars starts one, but none before
 // min_interval has passed.
@@ -551,7 +619,7 @@ type Trigger struct {
 
 func (x *Trigger) Reset() {
 	*x = Trigger{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -563,7 +631,7 @@ func (x *Trigger) String() string {
 func (*Trigger) ProtoMessage() {}
 
 func (x *Trigger) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -576,7 +644,7 @@ func (x *Trigger) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trigger.ProtoReflect.Descriptor instead.
 func (*Trigger) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{2}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Trigger) GetMinChars() int32 {
@@ -629,7 +697,7 @@ type TextDelta struct {
 
 func (x *TextDelta) Reset() {
 	*x = TextDelta{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -641,7 +709,7 @@ func (x *TextDelta) String() string {
 func (*TextDelta) ProtoMessage() {}
 
 func (x *TextDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -654,7 +722,7 @@ func (x *TextDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextDelta.ProtoReflect.Descriptor instead.
 func (*TextDelta) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{3}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *TextDelta) GetSeq() int64 {
@@ -688,7 +756,7 @@ type Flush struct {
 
 func (x *Flush) Reset() {
 	*x = Flush{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -700,7 +768,7 @@ func (x *Flush) String() string {
 func (*Flush) ProtoMessage() {}
 
 func (x *Flush) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -713,7 +781,7 @@ func (x *Flush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flush.ProtoReflect.Descriptor instead.
 func (*Flush) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{4}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{5}
 }
 
 // Credit allows the server to send this many more hits.
@@ -727,7 +795,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -739,7 +807,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -752,7 +820,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{5}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Credit) GetHits() int32 {
@@ -774,7 +842,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +854,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +867,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{6}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Rewind) GetSeq() int64 {
@@ -824,7 +892,7 @@ type GenerationFeedback struct {
 
 func (x *GenerationFeedback) Reset() {
 	*x = GenerationFeedback{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -836,7 +904,7 @@ func (x *GenerationFeedback) String() string {
 func (*GenerationFeedback) ProtoMessage() {}
 
 func (x *GenerationFeedback) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -849,7 +917,7 @@ func (x *GenerationFeedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GenerationFeedback.ProtoReflect.Descriptor instead.
 func (*GenerationFeedback) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{7}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GenerationFeedback) GetMemory() string {
@@ -880,7 +948,7 @@ type GenerationFinish struct {
 
 func (x *GenerationFinish) Reset() {
 	*x = GenerationFinish{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -892,7 +960,7 @@ func (x *GenerationFinish) String() string {
 func (*GenerationFinish) ProtoMessage() {}
 
 func (x *GenerationFinish) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -905,7 +973,7 @@ func (x *GenerationFinish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GenerationFinish.ProtoReflect.Descriptor instead.
 func (*GenerationFinish) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GenerationFinish) GetOutcome() GenerationOutcome {
@@ -942,7 +1010,7 @@ type RecallDuringResponse struct {
 
 func (x *RecallDuringResponse) Reset() {
 	*x = RecallDuringResponse{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1022,7 @@ func (x *RecallDuringResponse) String() string {
 func (*RecallDuringResponse) ProtoMessage() {}
 
 func (x *RecallDuringResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1035,7 @@ func (x *RecallDuringResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallDuringResponse.ProtoReflect.Descriptor instead.
 func (*RecallDuringResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RecallDuringResponse) GetEvent() isRecallDuringResponse_Event {
@@ -1102,14 +1170,18 @@ type GenerationStarted struct {
 	MaxTotalTokens int32    `protobuf:"varint,6,opt,name=max_total_tokens,json=maxTotalTokens,proto3" json:"max_total_tokens,omitempty"`
 	MinConfidence  float64  `protobuf:"fixed64,7,opt,name=min_confidence,json=minConfidence,proto3" json:"min_confidence,omitempty"`
 	// What the memory was when the stream began; changes after it are retracted.
-	Revision      *Revision `protobuf:"bytes,8,opt,name=revision,proto3" json:"revision,omitempty"`
+	Revision *Revision `protobuf:"bytes,8,opt,name=revision,proto3" json:"revision,omitempty"`
+	// What the agent is taken to know of each of its known memories that is there: what it
+	// said, or all that was so when the stream began. To be given to a stream that replaces
+	// this one.
+	Known         []*KnownMemory `protobuf:"bytes,9,rep,name=known,proto3" json:"known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GenerationStarted) Reset() {
 	*x = GenerationStarted{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1193,7 @@ func (x *GenerationStarted) String() string {
 func (*GenerationStarted) ProtoMessage() {}
 
 func (x *GenerationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1206,7 @@ func (x *GenerationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GenerationStarted.ProtoReflect.Descriptor instead.
 func (*GenerationStarted) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GenerationStarted) GetStreamId() string {
@@ -1193,6 +1265,13 @@ func (x *GenerationStarted) GetRevision() *Revision {
 	return nil
 }
 
+func (x *GenerationStarted) GetKnown() []*KnownMemory {
+	if x != nil {
+		return x.Known
+	}
+	return nil
+}
+
 // HitFound is a memory that has become relevant. Each memory once a stream, and once
 // more when it was retracted because its text has changed.
 type HitFound struct {
@@ -1211,7 +1290,7 @@ type HitFound struct {
 
 func (x *HitFound) Reset() {
 	*x = HitFound{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1223,7 +1302,7 @@ func (x *HitFound) String() string {
 func (*HitFound) ProtoMessage() {}
 
 func (x *HitFound) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1236,7 +1315,7 @@ func (x *HitFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HitFound.ProtoReflect.Descriptor instead.
 func (*HitFound) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HitFound) GetHit() *Hit {
@@ -1289,7 +1368,7 @@ type HitRetracted struct {
 
 func (x *HitRetracted) Reset() {
 	*x = HitRetracted{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1380,7 @@ func (x *HitRetracted) String() string {
 func (*HitRetracted) ProtoMessage() {}
 
 func (x *HitRetracted) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1393,7 @@ func (x *HitRetracted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HitRetracted.ProtoReflect.Descriptor instead.
 func (*HitRetracted) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HitRetracted) GetMemory() string {
@@ -1358,7 +1437,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1449,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1462,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Watermark) GetSeq() int64 {
@@ -1433,7 +1512,7 @@ type Backoff struct {
 
 func (x *Backoff) Reset() {
 	*x = Backoff{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1524,7 @@ func (x *Backoff) String() string {
 func (*Backoff) ProtoMessage() {}
 
 func (x *Backoff) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1537,7 @@ func (x *Backoff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backoff.ProtoReflect.Descriptor instead.
 func (*Backoff) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Backoff) GetMinChars() int32 {
@@ -1492,7 +1571,7 @@ type Draining struct {
 
 func (x *Draining) Reset() {
 	*x = Draining{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1583,7 @@ func (x *Draining) String() string {
 func (*Draining) ProtoMessage() {}
 
 func (x *Draining) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1596,7 @@ func (x *Draining) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Draining.ProtoReflect.Descriptor instead.
 func (*Draining) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{15}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Draining) GetGrace() *durationpb.Duration {
@@ -1545,7 +1624,7 @@ type GenerationFinished struct {
 
 func (x *GenerationFinished) Reset() {
 	*x = GenerationFinished{}
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1557,7 +1636,7 @@ func (x *GenerationFinished) String() string {
 func (*GenerationFinished) ProtoMessage() {}
 
 func (x *GenerationFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_generation_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1570,7 +1649,7 @@ func (x *GenerationFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GenerationFinished.ProtoReflect.Descriptor instead.
 func (*GenerationFinished) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{16}
+	return file_memsidecar_v1_generation_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GenerationFinished) GetHitsSent() int64 {
@@ -1635,7 +1714,7 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\x06rewind\x18\x05 \x01(\v2\x15.memsidecar.v1.RewindH\x00R\x06rewind\x12?\n" +
 	"\bfeedback\x18\x06 \x01(\v2!.memsidecar.v1.GenerationFeedbackH\x00R\bfeedback\x129\n" +
 	"\x06finish\x18\a \x01(\v2\x1f.memsidecar.v1.GenerationFinishH\x00R\x06finishB\a\n" +
-	"\x05event\"\xad\x04\n" +
+	"\x05event\"\xdf\x04\n" +
 	"\x0fGenerationStart\x12*\n" +
 	"\x05scope\x18\x01 \x01(\v2\x14.memsidecar.v1.ScopeR\x05scope\x12#\n" +
 	"\rgeneration_id\x18\x02 \x01(\tR\fgenerationId\x12\x16\n" +
@@ -1650,9 +1729,15 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	" \x01(\x03R\bfirstSeq\x12*\n" +
 	"\x0emin_confidence\x18\v \x01(\x01H\x01R\rminConfidence\x88\x01\x01\x12\x18\n" +
 	"\asession\x18\f \x01(\tR\asession\x12\x1b\n" +
-	"\ttime_zone\x18\r \x01(\tR\btimeZoneB\x11\n" +
+	"\ttime_zone\x18\r \x01(\tR\btimeZone\x120\n" +
+	"\x05known\x18\x0e \x03(\v2\x1a.memsidecar.v1.KnownMemoryR\x05knownB\x11\n" +
 	"\x0f_initial_creditB\x11\n" +
-	"\x0f_min_confidence\"\x89\x02\n" +
+	"\x0f_min_confidence\"E\n" +
+	"\vKnownMemory\x12\x16\n" +
+	"\x06memory\x18\x01 \x01(\tR\x06memory\x12\x1e\n" +
+	"\n" +
+	"superseded\x18\x02 \x03(\tR\n" +
+	"superseded\"\x89\x02\n" +
 	"\aTrigger\x12\x1b\n" +
 	"\tmin_chars\x18\x01 \x01(\x05R\bminChars\x12<\n" +
 	"\fmin_interval\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x12+\n" +
@@ -1684,7 +1769,7 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\abackoff\x18\x05 \x01(\v2\x16.memsidecar.v1.BackoffH\x00R\abackoff\x125\n" +
 	"\bdraining\x18\x06 \x01(\v2\x17.memsidecar.v1.DrainingH\x00R\bdraining\x12?\n" +
 	"\bfinished\x18\a \x01(\v2!.memsidecar.v1.GenerationFinishedH\x00R\bfinishedB\a\n" +
-	"\x05event\"\xd0\x02\n" +
+	"\x05event\"\x82\x03\n" +
 	"\x11GenerationStarted\x12\x1b\n" +
 	"\tstream_id\x18\x01 \x01(\tR\bstreamId\x120\n" +
 	"\atrigger\x18\x02 \x01(\v2\x16.memsidecar.v1.TriggerR\atrigger\x12\x19\n" +
@@ -1693,7 +1778,8 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\x0emax_total_hits\x18\x05 \x01(\x05R\fmaxTotalHits\x12(\n" +
 	"\x10max_total_tokens\x18\x06 \x01(\x05R\x0emaxTotalTokens\x12%\n" +
 	"\x0emin_confidence\x18\a \x01(\x01R\rminConfidence\x123\n" +
-	"\brevision\x18\b \x01(\v2\x17.memsidecar.v1.RevisionR\brevision\"\xb6\x01\n" +
+	"\brevision\x18\b \x01(\v2\x17.memsidecar.v1.RevisionR\brevision\x120\n" +
+	"\x05known\x18\t \x03(\v2\x1a.memsidecar.v1.KnownMemoryR\x05known\"\xb6\x01\n" +
 	"\bHitFound\x12$\n" +
 	"\x03hit\x18\x01 \x01(\v2\x12.memsidecar.v1.HitR\x03hit\x12\x1f\n" +
 	"\vtrigger_seq\x18\x02 \x01(\x03R\n" +
@@ -1764,73 +1850,76 @@ func file_memsidecar_v1_generation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_generation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_memsidecar_v1_generation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_memsidecar_v1_generation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_memsidecar_v1_generation_service_proto_goTypes = []any{
 	(TextSource)(0),              // 0: memsidecar.v1.TextSource
 	(GenerationOutcome)(0),       // 1: memsidecar.v1.GenerationOutcome
 	(RetractionReason)(0),        // 2: memsidecar.v1.RetractionReason
 	(*RecallDuringRequest)(nil),  // 3: memsidecar.v1.RecallDuringRequest
 	(*GenerationStart)(nil),      // 4: memsidecar.v1.GenerationStart
-	(*Trigger)(nil),              // 5: memsidecar.v1.Trigger
-	(*TextDelta)(nil),            // 6: memsidecar.v1.TextDelta
-	(*Flush)(nil),                // 7: memsidecar.v1.Flush
-	(*Credit)(nil),               // 8: memsidecar.v1.Credit
-	(*Rewind)(nil),               // 9: memsidecar.v1.Rewind
-	(*GenerationFeedback)(nil),   // 10: memsidecar.v1.GenerationFeedback
-	(*GenerationFinish)(nil),     // 11: memsidecar.v1.GenerationFinish
-	(*RecallDuringResponse)(nil), // 12: memsidecar.v1.RecallDuringResponse
-	(*GenerationStarted)(nil),    // 13: memsidecar.v1.GenerationStarted
-	(*HitFound)(nil),             // 14: memsidecar.v1.HitFound
-	(*HitRetracted)(nil),         // 15: memsidecar.v1.HitRetracted
-	(*Watermark)(nil),            // 16: memsidecar.v1.Watermark
-	(*Backoff)(nil),              // 17: memsidecar.v1.Backoff
-	(*Draining)(nil),             // 18: memsidecar.v1.Draining
-	(*GenerationFinished)(nil),   // 19: memsidecar.v1.GenerationFinished
-	(*Scope)(nil),                // 20: memsidecar.v1.Scope
-	(*RecallOptions)(nil),        // 21: memsidecar.v1.RecallOptions
-	(*durationpb.Duration)(nil),  // 22: google.protobuf.Duration
-	(FeedbackKind)(0),            // 23: memsidecar.v1.FeedbackKind
-	(*Revision)(nil),             // 24: memsidecar.v1.Revision
-	(*Hit)(nil),                  // 25: memsidecar.v1.Hit
-	(*Memory)(nil),               // 26: memsidecar.v1.Memory
+	(*KnownMemory)(nil),          // 5: memsidecar.v1.KnownMemory
+	(*Trigger)(nil),              // 6: memsidecar.v1.Trigger
+	(*TextDelta)(nil),            // 7: memsidecar.v1.TextDelta
+	(*Flush)(nil),                // 8: memsidecar.v1.Flush
+	(*Credit)(nil),               // 9: memsidecar.v1.Credit
+	(*Rewind)(nil),               // 10: memsidecar.v1.Rewind
+	(*GenerationFeedback)(nil),   // 11: memsidecar.v1.GenerationFeedback
+	(*GenerationFinish)(nil),     // 12: memsidecar.v1.GenerationFinish
+	(*RecallDuringResponse)(nil), // 13: memsidecar.v1.RecallDuringResponse
+	(*GenerationStarted)(nil),    // 14: memsidecar.v1.GenerationStarted
+	(*HitFound)(nil),             // 15: memsidecar.v1.HitFound
+	(*HitRetracted)(nil),         // 16: memsidecar.v1.HitRetracted
+	(*Watermark)(nil),            // 17: memsidecar.v1.Watermark
+	(*Backoff)(nil),              // 18: memsidecar.v1.Backoff
+	(*Draining)(nil),             // 19: memsidecar.v1.Draining
+	(*GenerationFinished)(nil),   // 20: memsidecar.v1.GenerationFinished
+	(*Scope)(nil),                // 21: memsidecar.v1.Scope
+	(*RecallOptions)(nil),        // 22: memsidecar.v1.RecallOptions
+	(*durationpb.Duration)(nil),  // 23: google.protobuf.Duration
+	(FeedbackKind)(0),            // 24: memsidecar.v1.FeedbackKind
+	(*Revision)(nil),             // 25: memsidecar.v1.Revision
+	(*Hit)(nil),                  // 26: memsidecar.v1.Hit
+	(*Memory)(nil),               // 27: memsidecar.v1.Memory
 }
 var file_memsidecar_v1_generation_service_proto_depIdxs = []int32{
 	4,  // 0: memsidecar.v1.RecallDuringRequest.start:type_name -> memsidecar.v1.GenerationStart
-	6,  // 1: memsidecar.v1.RecallDuringRequest.text:type_name -> memsidecar.v1.TextDelta
-	7,  // 2: memsidecar.v1.RecallDuringRequest.flush:type_name -> memsidecar.v1.Flush
-	8,  // 3: memsidecar.v1.RecallDuringRequest.credit:type_name -> memsidecar.v1.Credit
-	9,  // 4: memsidecar.v1.RecallDuringRequest.rewind:type_name -> memsidecar.v1.Rewind
-	10, // 5: memsidecar.v1.RecallDuringRequest.feedback:type_name -> memsidecar.v1.GenerationFeedback
-	11, // 6: memsidecar.v1.RecallDuringRequest.finish:type_name -> memsidecar.v1.GenerationFinish
-	20, // 7: memsidecar.v1.GenerationStart.scope:type_name -> memsidecar.v1.Scope
-	21, // 8: memsidecar.v1.GenerationStart.options:type_name -> memsidecar.v1.RecallOptions
-	5,  // 9: memsidecar.v1.GenerationStart.trigger:type_name -> memsidecar.v1.Trigger
-	22, // 10: memsidecar.v1.Trigger.min_interval:type_name -> google.protobuf.Duration
-	0,  // 11: memsidecar.v1.TextDelta.source:type_name -> memsidecar.v1.TextSource
-	23, // 12: memsidecar.v1.GenerationFeedback.kind:type_name -> memsidecar.v1.FeedbackKind
-	1,  // 13: memsidecar.v1.GenerationFinish.outcome:type_name -> memsidecar.v1.GenerationOutcome
-	13, // 14: memsidecar.v1.RecallDuringResponse.started:type_name -> memsidecar.v1.GenerationStarted
-	14, // 15: memsidecar.v1.RecallDuringResponse.hit:type_name -> memsidecar.v1.HitFound
-	15, // 16: memsidecar.v1.RecallDuringResponse.retracted:type_name -> memsidecar.v1.HitRetracted
-	16, // 17: memsidecar.v1.RecallDuringResponse.watermark:type_name -> memsidecar.v1.Watermark
-	17, // 18: memsidecar.v1.RecallDuringResponse.backoff:type_name -> memsidecar.v1.Backoff
-	18, // 19: memsidecar.v1.RecallDuringResponse.draining:type_name -> memsidecar.v1.Draining
-	19, // 20: memsidecar.v1.RecallDuringResponse.finished:type_name -> memsidecar.v1.GenerationFinished
-	5,  // 21: memsidecar.v1.GenerationStarted.trigger:type_name -> memsidecar.v1.Trigger
-	24, // 22: memsidecar.v1.GenerationStarted.revision:type_name -> memsidecar.v1.Revision
-	25, // 23: memsidecar.v1.HitFound.hit:type_name -> memsidecar.v1.Hit
-	2,  // 24: memsidecar.v1.HitRetracted.reason:type_name -> memsidecar.v1.RetractionReason
-	26, // 25: memsidecar.v1.HitRetracted.successor:type_name -> memsidecar.v1.Memory
-	22, // 26: memsidecar.v1.Backoff.min_interval:type_name -> google.protobuf.Duration
-	22, // 27: memsidecar.v1.Draining.grace:type_name -> google.protobuf.Duration
-	24, // 28: memsidecar.v1.GenerationFinished.revision:type_name -> memsidecar.v1.Revision
-	3,  // 29: memsidecar.v1.GenerationService.RecallDuring:input_type -> memsidecar.v1.RecallDuringRequest
-	12, // 30: memsidecar.v1.GenerationService.RecallDuring:output_type -> memsidecar.v1.RecallDuringResponse
-	30, // [30:31] is the sub-list for method output_type
-	29, // [29:30] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	7,  // 1: memsidecar.v1.RecallDuringRequest.text:type_name -> memsidecar.v1.TextDelta
+	8,  // 2: memsidecar.v1.RecallDuringRequest.flush:type_name -> memsidecar.v1.Flush
+	9,  // 3: memsidecar.v1.RecallDuringRequest.credit:type_name -> memsidecar.v1.Credit
+	10, // 4: memsidecar.v1.RecallDuringRequest.rewind:type_name -> memsidecar.v1.Rewind
+	11, // 5: memsidecar.v1.RecallDuringRequest.feedback:type_name -> memsidecar.v1.GenerationFeedback
+	12, // 6: memsidecar.v1.RecallDuringRequest.finish:type_name -> memsidecar.v1.GenerationFinish
+	21, // 7: memsidecar.v1.GenerationStart.scope:type_name -> memsidecar.v1.Scope
+	22, // 8: memsidecar.v1.GenerationStart.options:type_name -> memsidecar.v1.RecallOptions
+	6,  // 9: memsidecar.v1.GenerationStart.trigger:type_name -> memsidecar.v1.Trigger
+	5,  // 10: memsidecar.v1.GenerationStart.known:type_name -> memsidecar.v1.KnownMemory
+	23, // 11: memsidecar.v1.Trigger.min_interval:type_name -> google.protobuf.Duration
+	0,  // 12: memsidecar.v1.TextDelta.source:type_name -> memsidecar.v1.TextSource
+	24, // 13: memsidecar.v1.GenerationFeedback.kind:type_name -> memsidecar.v1.FeedbackKind
+	1,  // 14: memsidecar.v1.GenerationFinish.outcome:type_name -> memsidecar.v1.GenerationOutcome
+	14, // 15: memsidecar.v1.RecallDuringResponse.started:type_name -> memsidecar.v1.GenerationStarted
+	15, // 16: memsidecar.v1.RecallDuringResponse.hit:type_name -> memsidecar.v1.HitFound
+	16, // 17: memsidecar.v1.RecallDuringResponse.retracted:type_name -> memsidecar.v1.HitRetracted
+	17, // 18: memsidecar.v1.RecallDuringResponse.watermark:type_name -> memsidecar.v1.Watermark
+	18, // 19: memsidecar.v1.RecallDuringResponse.backoff:type_name -> memsidecar.v1.Backoff
+	19, // 20: memsidecar.v1.RecallDuringResponse.draining:type_name -> memsidecar.v1.Draining
+	20, // 21: memsidecar.v1.RecallDuringResponse.finished:type_name -> memsidecar.v1.GenerationFinished
+	6,  // 22: memsidecar.v1.GenerationStarted.trigger:type_name -> memsidecar.v1.Trigger
+	25, // 23: memsidecar.v1.GenerationStarted.revision:type_name -> memsidecar.v1.Revision
+	5,  // 24: memsidecar.v1.GenerationStarted.known:type_name -> memsidecar.v1.KnownMemory
+	26, // 25: memsidecar.v1.HitFound.hit:type_name -> memsidecar.v1.Hit
+	2,  // 26: memsidecar.v1.HitRetracted.reason:type_name -> memsidecar.v1.RetractionReason
+	27, // 27: memsidecar.v1.HitRetracted.successor:type_name -> memsidecar.v1.Memory
+	23, // 28: memsidecar.v1.Backoff.min_interval:type_name -> google.protobuf.Duration
+	23, // 29: memsidecar.v1.Draining.grace:type_name -> google.protobuf.Duration
+	25, // 30: memsidecar.v1.GenerationFinished.revision:type_name -> memsidecar.v1.Revision
+	3,  // 31: memsidecar.v1.GenerationService.RecallDuring:input_type -> memsidecar.v1.RecallDuringRequest
+	13, // 32: memsidecar.v1.GenerationService.RecallDuring:output_type -> memsidecar.v1.RecallDuringResponse
+	32, // [32:33] is the sub-list for method output_type
+	31, // [31:32] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_generation_service_proto_init() }
@@ -1851,8 +1940,8 @@ func file_memsidecar_v1_generation_service_proto_init() {
 		(*RecallDuringRequest_Finish)(nil),
 	}
 	file_memsidecar_v1_generation_service_proto_msgTypes[1].OneofWrappers = []any{}
-	file_memsidecar_v1_generation_service_proto_msgTypes[2].OneofWrappers = []any{}
-	file_memsidecar_v1_generation_service_proto_msgTypes[9].OneofWrappers = []any{
+	file_memsidecar_v1_generation_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_memsidecar_v1_generation_service_proto_msgTypes[10].OneofWrappers = []any{
 		(*RecallDuringResponse_Started)(nil),
 		(*RecallDuringResponse_Hit)(nil),
 		(*RecallDuringResponse_Retracted)(nil),
@@ -1861,14 +1950,14 @@ func file_memsidecar_v1_generation_service_proto_init() {
 		(*RecallDuringResponse_Draining)(nil),
 		(*RecallDuringResponse_Finished)(nil),
 	}
-	file_memsidecar_v1_generation_service_proto_msgTypes[13].OneofWrappers = []any{}
+	file_memsidecar_v1_generation_service_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_generation_service_proto_rawDesc), len(file_memsidecar_v1_generation_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
