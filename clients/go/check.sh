@@ -23,7 +23,7 @@ fi
 for module in . examples; do
   (cd "$module" && go mod tidy -diff && go vet ./... && "$tools/golangci-lint" run ./...)
 done
-MEMSIDECAR_PYTHON=$python go test -race -count 1 -timeout 10m ./...
+MEMSIDECAR_PYTHON=$python go test -race -count 1 -parallel 3 -timeout 10m ./...
 
 # Its tests are those of the Python agent: both do and show the same.
 built=$(mktemp -d)

@@ -60,7 +60,11 @@ type played struct {
 
 func TestScenarios(t *testing.T) {
 	for _, each := range readScenarios(t) {
-		t.Run(each.Name, func(t *testing.T) { play(t, each) })
+		t.Run(each.Name, func(t *testing.T) {
+			// They wait more than they work: for a sidecar to start, to stop, to be missed.
+			t.Parallel()
+			play(t, each)
+		})
 	}
 }
 
