@@ -158,6 +158,7 @@ async def make_services(
         shown.add(part.metrics())
     return Services(
         now=clock.now,
+        history=await stores.ledger.history_id(),
         remember=remember,
         memories=memories,
         knowledge=Knowledge(residency, preparing, backlog),
