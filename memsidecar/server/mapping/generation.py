@@ -21,6 +21,7 @@ from memsidecar.server.mapping.names import name_of, names_of, read_name
 from memsidecar.server.mapping.question import read_options
 from memsidecar.server.mapping.recall import set_hit
 from memsidecar.server.mapping.values import length, set_seconds
+from memsidecar.server.status import item_error
 from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations
 from memsidecar.services.following import Ended, Following, Happening, Leaving, Opening
@@ -131,6 +132,8 @@ def _set_finished(target: pb.GenerationFinished, ended: Ended, partition: Partit
     target.retracted = totals.retracted
     target.remembered_memories.extend(names_of(partition, ended.remembered))
     target.revision.token = revision_token(partition, ended.revision)
+    if ended.left_out is not None:
+        _, target.session_error, _ = item_error(ended.left_out)
 
 
 def _read_session(name: str, scope: Scope, violations: Violations) -> str:

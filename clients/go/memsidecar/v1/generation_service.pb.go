@@ -26,14 +26,14 @@ const (
 type TextSource int32
 
 const (
-	// The model's output.
+	// The model's output. Remembered, as said by an assistant.
 	TextSource_TEXT_SOURCE_UNSPECIFIED TextSource = 0
 	TextSource_TEXT_SOURCE_MODEL       TextSource = 1
 	// What it thinks before it answers. Recalled on, never remembered.
 	TextSource_TEXT_SOURCE_REASONING TextSource = 2
 	// A tool's result. Recalled on, never remembered.
 	TextSource_TEXT_SOURCE_TOOL TextSource = 3
-	// What the user types meanwhile.
+	// What the user types meanwhile. Remembered in its place, as the user's own words.
 	TextSource_TEXT_SOURCE_USER TextSource = 4
 )
 
@@ -871,8 +871,10 @@ func (x *GenerationFeedback) GetKind() FeedbackKind {
 type GenerationFinish struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Outcome GenerationOutcome      `protobuf:"varint,1,opt,name=outcome,proto3,enum=memsidecar.v1.GenerationOutcome" json:"outcome,omitempty"`
-	// Append the prompt and the model's text to the session, when there is one, and
-	// remember both as an episode of the scope.
+	// Append the prompt, the model's text and what the user typed meanwhile to the
+	// session, when there is one, and remember it all as an episode of the scope, of which
+	// the user's words are read. A session that has ended or is gone meanwhile gets
+	// nothing (GenerationFinished.session_error).
 	Remember      bool `protobuf:"varint,2,opt,name=remember,proto3" json:"remember,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1537,8 +1539,12 @@ type GenerationFinished struct {
 	RememberedMemories []string  `protobuf:"bytes,4,rep,name=remembered_memories,json=rememberedMemories,proto3" json:"remembered_memories,omitempty"`
 	Revision           *Revision `protobuf:"bytes,5,opt,name=revision,proto3" json:"revision,omitempty"`
 	// How far the text was considered.
-	EvaluatedSeq  int64 `protobuf:"varint,6,opt,name=evaluated_seq,json=evaluatedSeq,proto3" json:"evaluated_seq,omitempty"`
-	Retracted     int64 `protobuf:"varint,7,opt,name=retracted,proto3" json:"retracted,omitempty"`
+	EvaluatedSeq int64 `protobuf:"varint,6,opt,name=evaluated_seq,json=evaluatedSeq,proto3" json:"evaluated_seq,omitempty"`
+	Retracted    int64 `protobuf:"varint,7,opt,name=retracted,proto3" json:"retracted,omitempty"`
+	// Why the session has not got what was remembered: it had ended
+	// (ERROR_REASON_SESSION_ENDED), or was gone (ERROR_REASON_RESOURCE_NOT_FOUND). Unset
+	// when it has.
+	SessionError  ErrorReason `protobuf:"varint,8,opt,name=session_error,json=sessionError,proto3,enum=memsidecar.v1.ErrorReason" json:"session_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1622,11 +1628,18 @@ func (x *GenerationFinished) GetRetracted() int64 {
 	return 0
 }
 
+func (x *GenerationFinished) GetSessionError() ErrorReason {
+	if x != nil {
+		return x.SessionError
+	}
+	return ErrorReason_ERROR_REASON_UNSPECIFIED
+}
+
 var File_memsidecar_v1_generation_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\n" +
-	"&memsidecar/v1/generation_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/recall_service.proto\x1a\x19memsidecar/v1/scope.proto\"\x92\x03\n" +
+	"&memsidecar/v1/generation_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a memsidecar/v1/error_reason.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/recall_service.proto\x1a\x19memsidecar/v1/scope.proto\"\x92\x03\n" +
 	"\x13RecallDuringRequest\x126\n" +
 	"\x05start\x18\x01 \x01(\v2\x1e.memsidecar.v1.GenerationStartH\x00R\x05start\x12.\n" +
 	"\x04text\x18\x02 \x01(\v2\x18.memsidecar.v1.TextDeltaH\x00R\x04text\x12,\n" +
@@ -1719,7 +1732,7 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\fmin_interval\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\";\n" +
 	"\bDraining\x12/\n" +
-	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x9a\x02\n" +
+	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\xdb\x02\n" +
 	"\x12GenerationFinished\x12\x1b\n" +
 	"\thits_sent\x18\x01 \x01(\x03R\bhitsSent\x12 \n" +
 	"\vevaluations\x18\x02 \x01(\x03R\vevaluations\x12\x1c\n" +
@@ -1727,7 +1740,8 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\x13remembered_memories\x18\x04 \x03(\tR\x12rememberedMemories\x123\n" +
 	"\brevision\x18\x05 \x01(\v2\x17.memsidecar.v1.RevisionR\brevision\x12#\n" +
 	"\revaluated_seq\x18\x06 \x01(\x03R\fevaluatedSeq\x12\x1c\n" +
-	"\tretracted\x18\a \x01(\x03R\tretracted*\x87\x01\n" +
+	"\tretracted\x18\a \x01(\x03R\tretracted\x12?\n" +
+	"\rsession_error\x18\b \x01(\x0e2\x1a.memsidecar.v1.ErrorReasonR\fsessionError*\x87\x01\n" +
 	"\n" +
 	"TextSource\x12\x1b\n" +
 	"\x17TEXT_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -1793,6 +1807,7 @@ var file_memsidecar_v1_generation_service_proto_goTypes = []any{
 	(*Revision)(nil),             // 24: memsidecar.v1.Revision
 	(*Hit)(nil),                  // 25: memsidecar.v1.Hit
 	(*Memory)(nil),               // 26: memsidecar.v1.Memory
+	(ErrorReason)(0),             // 27: memsidecar.v1.ErrorReason
 }
 var file_memsidecar_v1_generation_service_proto_depIdxs = []int32{
 	4,  // 0: memsidecar.v1.RecallDuringRequest.start:type_name -> memsidecar.v1.GenerationStart
@@ -1824,13 +1839,14 @@ var file_memsidecar_v1_generation_service_proto_depIdxs = []int32{
 	22, // 26: memsidecar.v1.Backoff.min_interval:type_name -> google.protobuf.Duration
 	22, // 27: memsidecar.v1.Draining.grace:type_name -> google.protobuf.Duration
 	24, // 28: memsidecar.v1.GenerationFinished.revision:type_name -> memsidecar.v1.Revision
-	3,  // 29: memsidecar.v1.GenerationService.RecallDuring:input_type -> memsidecar.v1.RecallDuringRequest
-	12, // 30: memsidecar.v1.GenerationService.RecallDuring:output_type -> memsidecar.v1.RecallDuringResponse
-	30, // [30:31] is the sub-list for method output_type
-	29, // [29:30] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	27, // 29: memsidecar.v1.GenerationFinished.session_error:type_name -> memsidecar.v1.ErrorReason
+	3,  // 30: memsidecar.v1.GenerationService.RecallDuring:input_type -> memsidecar.v1.RecallDuringRequest
+	12, // 31: memsidecar.v1.GenerationService.RecallDuring:output_type -> memsidecar.v1.RecallDuringResponse
+	31, // [31:32] is the sub-list for method output_type
+	30, // [30:31] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_generation_service_proto_init() }
@@ -1838,6 +1854,7 @@ func file_memsidecar_v1_generation_service_proto_init() {
 	if File_memsidecar_v1_generation_service_proto != nil {
 		return
 	}
+	file_memsidecar_v1_error_reason_proto_init()
 	file_memsidecar_v1_memory_proto_init()
 	file_memsidecar_v1_recall_service_proto_init()
 	file_memsidecar_v1_scope_proto_init()
