@@ -348,7 +348,8 @@ type RecallDuringRequest_Feedback struct {
 
 type RecallDuringRequest_Finish struct {
 	// The last message. A stream that ends without it is abandoned: nothing of it is
-	// remembered.
+	// remembered. Whatever comes after it, until the server has answered with finished,
+	// is a PROTOCOL_VIOLATION; if it was sent in the same breath, nothing is remembered.
 	Finish *GenerationFinish `protobuf:"bytes,7,opt,name=finish,proto3,oneof"`
 }
 
@@ -1074,7 +1075,8 @@ type RecallDuringResponse_Draining struct {
 }
 
 type RecallDuringResponse_Finished struct {
-	// The last message, after finish.
+	// The last message, after finish. What the client sends from then on nobody reads,
+	// and the stream ends with OK.
 	Finished *GenerationFinished `protobuf:"bytes,7,opt,name=finished,proto3,oneof"`
 }
 

@@ -140,7 +140,8 @@ class RecallDuringRequest(google.protobuf.message.Message):
     @property
     def finish(self) -> global___GenerationFinish:
         """The last message. A stream that ends without it is abandoned: nothing of it is
-        remembered.
+        remembered. Whatever comes after it, until the server has answered with finished,
+        is a PROTOCOL_VIOLATION; if it was sent in the same breath, nothing is remembered.
         """
 
     def __init__(
@@ -470,7 +471,9 @@ class RecallDuringResponse(google.protobuf.message.Message):
 
     @property
     def finished(self) -> global___GenerationFinished:
-        """The last message, after finish."""
+        """The last message, after finish. What the client sends from then on nobody reads,
+        and the stream ends with OK.
+        """
 
     def __init__(
         self,
