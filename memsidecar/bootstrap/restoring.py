@@ -18,12 +18,12 @@ from memsidecar.adapters.hnsw_vectors import HnswVectorIndexes
 from memsidecar.adapters.partition_snapshots import SnapshotFiles
 from memsidecar.adapters.sqlite_ledger import FILE_NAME as LEDGER
 from memsidecar.adapters.sqlite_ledger import FORMAT as LEDGER_FORMAT
-from memsidecar.adapters.sqlite_ledger import SqliteLedger, contents, cut_ledger
+from memsidecar.adapters.sqlite_ledger import SqliteLedger, contents, cut_ledger, renew_history
 from memsidecar.adapters.system_runtime import SystemClock, TimeOrderedIds
 from memsidecar.bootstrap.backing_up import SESSIONS, Progress, check_ledger, real_path
 from memsidecar.config import Config
-from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, LedgerDamaged, StoreFull
-from memsidecar.domain.point_in_time import Cut, PointInTime
+from memsidecar.domain.errors import BackupUnusable, DataDirectoryUnusable, InvalidField, LedgerDamaged, StoreFull
+from memsidecar.domain.point_in_time import AtRevision, Cut, PointInTime
 from memsidecar.services.amending import Amending
 from memsidecar.services.hydration import Hydration
 from memsidecar.services.preparing import Space
@@ -86,9 +86,13 @@ def _restore(
     ledger = folder / LEDGER
     _compare(source, manifest, ledger)
     cuts: Sequence[Cut] = ()
+    if isinstance(until, AtRevision) and until.history not in (None, contents(ledger).history):
+        raise InvalidField("to-revision", "is of another history: of before a restore, or of another store")
     if until is not None:
         cuts = cut_ledger(ledger, ProtobufEventCodec(), until)
         asyncio.run(_amend(folder, cuts))
+    # What was written after the backup is lost, and what comes now gets its revisions.
+    renew_history(ledger)
     check_ledger(ledger, "the ledger", progress)
     (folder / "FORMAT").write_text(f"{manifest.data_directory_format}\n", encoding="ascii")
     found = contents(ledger)

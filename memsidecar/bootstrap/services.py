@@ -115,7 +115,10 @@ async def make_services(
     times = GrammarTimeExpressions()
     await asyncio.to_thread(times.load)
     learning = open_learning(config, NamedTimes(times), clock)
-    memories = Memories(residency, stores.ledger, preparing, stores.space, backlog, moments, rules, learning)
+    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack, shown, tracer)
+    memories = Memories(
+        residency, stores.ledger, preparing, stores.space, backlog, moments, rules, learning, jobs.unfinished
+    )
     purging = Purging(stores.ledger, memories, clock)
     purging.start()
     stack.push_async_callback(purging.close)
@@ -135,7 +138,6 @@ async def make_services(
         reranking,
     )
     sessions = Sessions(store, tokenizer, clock, ids)
-    jobs = open_jobs(config, stores.ledger, residency, preparing, backlog, learning, clock, rules, stack, shown, tracer)
     remember = Remember(residency, preparing, backlog, learning, jobs.unfinished, rules)
     give_feedback = GiveFeedback(residency)
     parts = Parts(
@@ -156,6 +158,7 @@ async def make_services(
         shown.add(part.metrics())
     return Services(
         now=clock.now,
+        history=await stores.ledger.history_id(),
         remember=remember,
         memories=memories,
         knowledge=Knowledge(residency, preparing, backlog),

@@ -85,10 +85,12 @@ def _point_in_time(asked: Asked) -> PointInTime | None:
     if partition is None:
         raise ValueError(f"--partition is {asked.partition}: must be namespaces/NAMESPACE or namespaces/N/users/USER")
     numeric = asked.to_revision.isascii() and asked.to_revision.isdigit() and len(asked.to_revision) <= _DIGITS
-    revision = int(asked.to_revision) if numeric else parse_revision(asked.to_revision, partition)
-    if revision is None:
+    if numeric:
+        return AtRevision(partition, int(asked.to_revision))
+    parsed = parse_revision(asked.to_revision, partition)
+    if parsed is None:
         raise ValueError(f"--to-revision is {asked.to_revision}: must be a number, or a token of {partition.name}")
-    return AtRevision(partition, revision)
+    return AtRevision(partition, *parsed)
 
 
 def _plain(restored: Restored) -> dict[str, object]:

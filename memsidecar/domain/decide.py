@@ -25,7 +25,7 @@ from memsidecar.domain.memory import Body, Entity, Episode, Fact, Memory, Prefer
 from memsidecar.domain.mentions import Mention
 from memsidecar.domain.merging import merge_draft
 from memsidecar.domain.references import check_references, entity_for, naming_successors, references, successor_of
-from memsidecar.domain.removal import UNNAMED, discovered, left_alone, soft_delete
+from memsidecar.domain.removal import discovered, forget_names
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.slots import slot_of
 from memsidecar.domain.text import display_name, entity_key
@@ -229,8 +229,7 @@ def update(
         settled = settle(decision, changed, challenge)
         changed = settled.memory
     settled.record(decision, MemoryRecorded(Change.UPDATED, changed, vectors, decision.request.actor, patch.reason))
-    for entity in left_alone(decision, memory.mentions):
-        soft_delete(decision, entity, UNNAMED)
+    forget_names(decision, memory.mentions)
     return changed
 
 

@@ -11,7 +11,7 @@ SidecarError            (base, never raised itself)
 ├── ProtocolViolation   a stream message out of turn
 ├── StreamIdle          a client that sends nothing for too long
 ├── TokenInvalid        no bearer token, or a wrong one
-├── RevisionUnknown     a revision this store has not reached
+├── RevisionUnknown     a revision this store has not reached, or of before a restore
 ├── DimensionMismatch   a vector of another model or size
 ├── TokenizerUnknown
 ├── Overloaded          refused early; try again after `retry_after`
@@ -114,7 +114,7 @@ class TokenInvalid(SidecarError):
 class RevisionUnknown(SidecarError):
     def __init__(self, revision: str, field: str = "min_revision") -> None:
         super().__init__(
-            f"{field} is ahead of this store; it is from another store, or from before a restore",
+            f"{field} is no revision of this store; it is ahead of it, from another store, or from before a restore",
             {"min_revision": revision},
         )
 

@@ -49,7 +49,7 @@ def learn(
     for claim in claims:
         try:
             draft = _addressed(decision, _derived(claim.draft, episode.id))
-            if _is_deed(draft) and not _is_denied(decision, draft):
+            if is_deed(draft) and not _is_denied(decision, draft):
                 continue  # one of the many things that people do
             if draft.only_denies and not _denies_known(decision, draft):
                 continue
@@ -102,7 +102,8 @@ def denies(claim: Draft) -> bool:
     return isinstance(claim.body, Fact) and claim.body.predicate == EXPERIENCE and claim.body.negated
 
 
-def _is_deed(draft: Draft) -> bool:
+def is_deed(draft: Draft) -> bool:
+    """Whether a claim says that something was done."""
     return isinstance(draft.body, Fact) and draft.body.predicate == EXPERIENCE and not draft.body.negated
 
 
@@ -165,8 +166,8 @@ def strongest_first(decision: Decision, claims: Sequence[ClaimFound]) -> list[Cl
         slot = _slot(decision, claim.draft)
         return 0.0 if slot is None else max((opposed(n, slot, rarity=decision.view.rarity) for n in never), default=0.0)
 
-    deeds = [claim for claim in claims if _is_deed(claim.draft)]
-    return [c for c in claims if not _is_deed(c.draft)] + sorted(deeds, key=sure, reverse=True)
+    deeds = [claim for claim in claims if is_deed(claim.draft)]
+    return [c for c in claims if not is_deed(c.draft)] + sorted(deeds, key=sure, reverse=True)
 
 
 def _slot(decision: Decision, draft: Draft) -> Slot | None:

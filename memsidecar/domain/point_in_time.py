@@ -20,10 +20,12 @@ class AtTime:
 
 @dataclass(frozen=True, slots=True)
 class AtRevision:
-    """One partition as it was at a revision; the others are whole."""
+    """One partition as it was at a revision; the others are whole. `history` is that of the revision, None when that is
+    known by its number only."""
 
     partition: Partition
     revision: int
+    history: int | None = None
 
 
 PointInTime: TypeAlias = AtTime | AtRevision

@@ -36,8 +36,7 @@ def delete(decision: Decision, memory_id: str, etag: str, reason: str) -> Memory
             soft_delete(decision, reading, UNSAID)
             leave(decision, reading.id)
             mentions += reading.mentions
-    for entity in left_alone(decision, mentions):
-        soft_delete(decision, entity, UNNAMED)
+    forget_names(decision, mentions)
     return deleted
 
 
@@ -58,10 +57,33 @@ def undelete(decision: Decision, memory_id: str, rules: ConflictRules = DEFAULT_
     readings = [reading for reading in along if _went(decision, reading, memory)]
     for reading in readings:
         _restore(decision, reading, rules)
-    for entity in _memories(decision, (i for each in (memory, *readings) for i in each.mentions)):
-        if entity.state is State.DELETED and discovered(entity):
-            _restore(decision, entity, rules)
+    _restore_names(decision, (memory, *readings), rules)
     return restored
+
+
+def restore_reading(decision: Decision, reading: Memory, rules: ConflictRules = DEFAULT_RULES) -> None:
+    """Bring back what was read from a text and went when that changed: it says it again."""
+    _restore(decision, reading, rules)
+    _restore_names(decision, (reading,), rules)
+
+
+def let_go(decision: Decision, memory_id: str, *, by_itself: bool) -> None:
+    """A text does not say any more what was read from it. `by_itself`: nothing else has said it; then it is deleted.
+    Otherwise it goes as if with the last of its other sources, if all of those are gone."""
+    memory = decision.view.memory(memory_id)
+    if memory is None or memory.state is State.DELETED:
+        return
+    if by_itself:
+        soft_delete(decision, memory, UNSAID)
+        leave(decision, memory_id)
+    elif _has_lost_all(decision, memory) and (left := _memories(decision, sources_of(memory))):
+        _go_with(decision, memory, memory, max(left, key=lambda each: each.deleted_at or 0))
+
+
+def forget_names(decision: Decision, entity_ids: Iterable[str]) -> None:
+    """Soft-delete those of the entities that `left_alone` finds."""
+    for entity in left_alone(decision, entity_ids):
+        soft_delete(decision, entity, UNNAMED)
 
 
 def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
@@ -83,8 +105,7 @@ def purge(decision: Decision, memory_id: str, etag: str, reason: str) -> None:
         if discovered(entity) and not any(decision.view.naming(entity.id)):
             decision.record(MemoryPurged(entity.id, decision.request.actor, UNNAMED))
     # Those that only deleted memories name come back with them.
-    for entity in left_alone(decision, mentions):
-        soft_delete(decision, entity, UNNAMED)
+    forget_names(decision, mentions)
 
 
 def soft_delete(decision: Decision, memory: Memory, reason: str) -> Memory:
@@ -117,6 +138,12 @@ def _restore(decision: Decision, memory: Memory, rules: ConflictRules) -> Memory
         settled = settle(decision, restored, Challenge(rules, said_by=source_of(memory)))
     settled.record(decision, MemoryRecorded(Change.UNDELETED, settled.memory, None, decision.request.actor))
     return settled.memory
+
+
+def _restore_names(decision: Decision, memories: Iterable[Memory], rules: ConflictRules) -> None:
+    for entity in _memories(decision, (i for each in memories for i in each.mentions)):
+        if entity.state is State.DELETED and discovered(entity):
+            _restore(decision, entity, rules)
 
 
 def _unsaid(decision: Decision, readings: Iterable[str]) -> list[Memory]:

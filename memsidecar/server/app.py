@@ -126,7 +126,8 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The use cases behind the API. `now` is the clock: microseconds since 1970 UTC."""
+    """The use cases behind the API. `now` is the clock: microseconds since 1970 UTC. `history`: of the store, see
+    `domain.revision`."""
 
     remember: Remember
     memories: Memories
@@ -146,6 +147,7 @@ class Services:
     health: Health
     watch: Watch
     now: Callable[[], int]
+    history: int = 0
 
 
 class Server:
@@ -227,7 +229,9 @@ class Server:
     def _bind(self, data: grpc.aio.Server, probes: grpc.aio.Server) -> None:
         settings = self._settings
         services, namespace = self._services, settings.default_namespace
-        calls = Calls(self._admission, settings.token, settings.stream_idle, self._counts, self._tracer)
+        calls = Calls(
+            self._admission, settings.token, settings.stream_idle, self._counts, self._tracer, services.history
+        )
         memory = MemoryServicer(
             services.memories,
             Ingest(services.remember, services.usage_of, namespace, services.now, settings.stream_idle),

@@ -26,6 +26,7 @@ from memsidecar.ports.tracing import CallSpan, Tracer
 from memsidecar.server.admission import Admission, Kind
 from memsidecar.server.rpc_counts import BOTH_WAYS, CLIENT_STREAM, SERVER_STREAM, UNARY, MethodCounts, RpcCounts
 from memsidecar.server.status import DETAILS_KEY, Failure, failure_of, internal
+from memsidecar.server.tokens import serve_history
 from memsidecar.server.wire import Unreadable
 from memsidecar.services.patience import expect_answer_within
 
@@ -46,11 +47,17 @@ class Calls:
     """Wraps servicer methods into gRPC handlers. A method gets the request alone, or an iterator over requests."""
 
     def __init__(
-        self, admission: Admission, token: str, unread: float, counts: RpcCounts, tracer: Tracer | None = None
+        self,
+        admission: Admission,
+        token: str,
+        unread: float,
+        counts: RpcCounts,
+        tracer: Tracer | None = None,
+        history: int = 0,
     ) -> None:
-        """`unread`: seconds that a message of a server stream may wait for its client."""
+        """`unread`: seconds that a message of a server stream may wait for its client; `history`: of the store."""
         self.admission, self.counts, self.tracer = admission, counts, tracer
-        self._unread = unread
+        self._unread, self.history = unread, history
         self.token = f"Bearer {token}".encode() if token else b""
         # Unique over restarts by its random head, and cheap.
         self._head = secrets.token_hex(6)
@@ -187,6 +194,7 @@ class _Call:
         self._calls.admission.enter(self._task, self._kind)
         self._is_in = True
         expect_answer_within(self._context.time_remaining())
+        serve_history(self._calls.history)
         expected = self._calls.token
         if expected and not self._is_open and not hmac.compare_digest(token, expected):
             raise TokenInvalid

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from memsidecar.domain import limits
 from memsidecar.domain.revision import page_token, page_token_after, parse_page_key, parse_page_token
+from memsidecar.server.tokens import bound_to_history
 from memsidecar.server.validation import Violations
 from memsidecar.services.turn import Turn
 
@@ -25,7 +26,7 @@ class Page:
         arguments.CopyFrom(request)
         arguments.ClearField("page_size")
         arguments.ClearField("page_token")
-        self._arguments: bytes = (
+        self._arguments: bytes = bound_to_history(
             request.DESCRIPTOR.name.encode() + b":" + arguments.SerializeToString(deterministic=True)
         )
 

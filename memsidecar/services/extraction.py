@@ -6,15 +6,17 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memsidecar.domain.claims import Claim
+from memsidecar.domain.claims import Claim, Span
 from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ModelUnavailable
 from memsidecar.domain.job import DueItem, ItemSettled, ItemState, Told
-from memsidecar.domain.learned import ClaimFound, learn
+from memsidecar.domain.learned import ClaimFound
 from memsidecar.domain.memory import Episode, Memory, State
+from memsidecar.domain.rereading import read_by_model
 from memsidecar.domain.scope import Partition, Scope
+from memsidecar.domain.speakers import own_parts
 from memsidecar.ports.extraction import Declined as Reason
 from memsidecar.ports.extraction import Extracted, Extractor, Turn
 from memsidecar.services.backlog import EmbeddingBacklog
@@ -88,7 +90,9 @@ class Extract:
                     decision.jobs.append(ItemSettled(each.item.position, ItemState.DONE, GONE))
                     continue
                 told: list[Outcome | Declined] = []
-                for outcome in learn(decision, memory, claims, rules):
+                # Without an answer nobody knows what the text says now.
+                answered = answer.claims or not answer.rejected
+                for outcome in read_by_model(decision, memory, claims, rules) if answered else ():
                     told.append(outcome)
                     yield PAUSE
                 decision.jobs.append(_settled(each.item, answer, (*told, *declined)))
@@ -114,6 +118,8 @@ def _asked(item: DueItem, memory: Memory | None) -> _Asked:
         return _Asked(item, None, None)
     body = memory.body
     if item.parts:
+        if memory.version > 1 and not _are_in(item.parts, own_parts(body.text)):
+            return _Asked(item, None, None)  # they are parts of a text that was changed; that is an item of its own
         body = replace(body, text="\n".join(body.text[part.start : part.end] for part in item.parts))
     if not body.text.strip():
         return _Asked(item, None, None)
@@ -127,6 +133,10 @@ def _asked(item: DueItem, memory: Memory | None) -> _Asked:
         labels=memory.labels,
     )
     return _Asked(item, memory, draft)
+
+
+def _are_in(parts: Sequence[Span], others: Sequence[Span]) -> bool:
+    return all(any(o.start <= part.start and part.end <= o.end for o in others) for part in parts)
 
 
 def _turn(asked: _Asked) -> Turn:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from memsidecar.domain.draft import Request
-from memsidecar.domain.errors import Draining, InvalidField, StoreUnavailable
+from memsidecar.domain.errors import Draining, InvalidField, SidecarError, StoreUnavailable
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.feedback import Verdict
 from memsidecar.domain.feedback_rules import Judged
@@ -89,11 +89,12 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The totals, the ids of what was remembered, and the revision that shows it."""
+    """The totals, the ids of what was remembered, the revision that shows it, and why the session has not got it."""
 
     totals: Finished
     remembered: tuple[str, ...]
     revision: int
+    left_out: SidecarError | None = None
 
 
 Happening: TypeAlias = Send | Retract | Watermark | Backoff | Leaving | Ended
@@ -256,7 +257,9 @@ class Following:
                 self._began,
             )
         revision = self._standing.reached(self._partitions[0], 0 if kept is None else kept.revision)
-        return Ended(totals, () if kept is None else kept.memories, revision)
+        if kept is None:
+            return Ended(totals, (), revision)
+        return Ended(totals, kept.memories, revision, kept.left_out)
 
     async def _know(self) -> None:
         turn = Turn()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ from hashlib import sha256
 from memsidecar.domain import limits
 from memsidecar.domain.claims import Span
 from memsidecar.domain.draft import Draft, Outcome, Request
-from memsidecar.domain.errors import SessionEnded, SidecarError
+from memsidecar.domain.errors import NotFound, SessionEnded, SidecarError
 from memsidecar.domain.exchange import transcript
-from memsidecar.domain.generation.values import Exchange, GenerationOutcome
+from memsidecar.domain.generation.values import Exchange, GenerationOutcome, Source
 from memsidecar.domain.memory import Episode, Provenance
 from memsidecar.domain.memory import Outcome as HowItEnded
 from memsidecar.domain.scope import Scope, resource_name
@@ -23,6 +24,8 @@ from memsidecar.ports.runtime import Clock
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.services.remember import Remember, Wait
 from memsidecar.services.sessions import Sessions
+
+_log = logging.getLogger(__name__)
 
 _IDS = uuid.UUID("5d0b6f5e-2f5c-4c57-9d57-3f2f8a0f3c11")
 _ENDED = {GenerationOutcome.STOPPED: HowItEnded.PARTIAL, GenerationOutcome.FAILED: HowItEnded.FAILURE}
@@ -34,6 +37,8 @@ class Kept:
 
     memories: tuple[str, ...]
     revision: int
+    left_out: SidecarError | None = None
+    """Why the session has not got it: it had ended, or was gone."""
 
 
 class KeepExchange:
@@ -48,13 +53,15 @@ class KeepExchange:
     async def __call__(
         self, scope: Scope, session: str, name: str, exchange: Exchange, outcome: GenerationOutcome, began: int
     ) -> Kept | None:
-        """Append the prompt and the answer to the session (an id; "" for none), then remember both; None when neither
-        says anything.
+        """Append the prompt, the answer and what the user typed meanwhile to the session (an id; "" for none), then
+        remember all of it; None when nothing of it says anything. A session that has ended or is gone meanwhile gets
+        nothing, and it is remembered all the same.
 
         `name` is that of the generation: the same exchange under the same name is kept once, whatever of it an earlier
-        try has got done. Raises what `Sessions.append` and `Remember` raise; when the session fails, nothing is stored.
+        try has got done. Raises what `Sessions.append` and `Remember` raise otherwise; when the store of sessions
+        fails, nothing is stored, and another try can do all of it.
         """
-        said = [(role, text) for role, text in _turns(exchange) if text.strip()]
+        said = list(_turns(exchange))
         if not said:
             return None
         content = await asyncio.to_thread(_digest, said)
@@ -64,13 +71,17 @@ class KeepExchange:
             return Request(str(uuid.uuid5(_IDS, json.dumps([step, *identity]))), content, scope.agent)
 
         kept: tuple[str, ...] = ()
+        left_out: SidecarError | None = None
         if session:
             key = SessionKey(scope.partition, session)
-            await self.require_open(key)
             messages = [Message(role, piece) for role, text in said for piece in _pieces(text)]
-            appended = await self._sessions.append(key, messages, None, request("session"))
-            # The end of the session knows by them what is in memory already.
-            kept = tuple(map(str, appended.seqs))
+            try:
+                appended = await self._sessions.append(key, messages, None, request("session"))
+                # The end of the session knows by them what is in memory already.
+                kept = tuple(map(str, appended.seqs))
+            except (NotFound, SessionEnded) as error:
+                _log.warning("an exchange is remembered without its session", extra={"problem": str(error)})
+                left_out = error
         drafts = self._drafts(scope, session or scope.session, said, outcome, began, kept)
         remembered = await self._remember(scope, drafts, Wait.SEARCHABLE, request("memory"))
         memories = []
@@ -78,7 +89,7 @@ class KeepExchange:
             if isinstance(result, SidecarError):
                 raise result
             memories.append(_id(result))
-        return Kept(tuple(memories), remembered.revision)
+        return Kept(tuple(memories), remembered.revision, left_out)
 
     def _drafts(
         self,
@@ -94,7 +105,7 @@ class KeepExchange:
         else:
             text, speaker = transcript(said), ""
         ended = max(began, self._clock.now())
-        own = _own_part(said)
+        own = _own_parts(said)
         pieces = list(_pieces(text))
         return [
             Draft(
@@ -116,18 +127,34 @@ class KeepExchange:
         ]
 
 
-def _own_part(said: list[tuple[Role, str]]) -> tuple[Span, ...] | None:
-    """Where the user's words stand in the text of an exchange; None when it holds nothing but them."""
-    (role, spoken), *rest = said
-    if not rest:
+def _own_parts(said: list[tuple[Role, str]]) -> tuple[Span, ...] | None:
+    """Where the user's words stand in the text of an exchange (`transcript`); None when it holds one turn only."""
+    if len(said) == 1:
         return None
-    before = len(f"{role.name.capitalize()}: ")
-    return (Span(before, before + len(spoken)),) if role is Role.USER else ()
+    own: list[Span] = []
+    end = -1  # each but the first follows a line's end
+    for role, spoken in said:
+        end += 1 + len(transcript([(role, spoken)]))
+        if role is Role.USER:
+            own.append(Span(end - len(spoken), end))
+    return tuple(own)
 
 
 def _turns(exchange: Exchange) -> Iterator[tuple[Role, str]]:
-    yield Role.USER, exchange.prompt
-    yield Role.ASSISTANT, exchange.answer
+    """Who said what, one after the other: what says nothing parts nobody's words."""
+    if exchange.prompt.strip():
+        yield Role.USER, exchange.prompt
+    last: tuple[Role, str] | None = None
+    for source, text in exchange.said:
+        role = Role.USER if source is Source.USER else Role.ASSISTANT
+        if not text.strip():
+            continue
+        if last is not None and last[0] is not role:
+            yield last
+            last = None
+        last = (role, text if last is None else last[1] + text)
+    if last is not None:
+        yield last
 
 
 def _id(outcome: Outcome) -> str:

@@ -50,6 +50,10 @@ class Learning:
         self._rules, self._times, self._clock, self._worth = rules, times, clock, worth
         self._gate = gate or Gate()
 
+    @property
+    def by_rules(self) -> bool:
+        return self._rules is not None
+
     async def __call__(self, drafts: Sequence[Draft], scope: Scope) -> list[Draft]:
         """The drafts with what was read out of them: `claims` and `declined` of what somebody said, and whether a model
         is to be asked; a fact that is only a sentence gets its structure. Never holds the loop for long."""

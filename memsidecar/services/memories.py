@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from memsidecar.domain.conflict import Policy
 from memsidecar.domain.conflicts.chain import true_at
 from memsidecar.domain.conflicts.rule_choice import DEFAULT_RULE_CHOICE, RuleChoice
 from memsidecar.domain.decision import Decision
-from memsidecar.domain.draft import Action, Draft, Outcome, Patch, Request
+from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Patch, Request
 from memsidecar.domain.errors import InvalidField, NotFound, SidecarError
 from memsidecar.domain.events import Entry, FeedbackGiven, VectorsRecorded
 from memsidecar.domain.indexed_text import embedded_text
@@ -31,8 +31,11 @@ from memsidecar.services.learning import Learning
 from memsidecar.services.moments import Moments
 from memsidecar.services.preparing import Prepared, Preparing, Space
 from memsidecar.services.recorded import Answer
+from memsidecar.services.remember import job_of
+from memsidecar.services.rereading import Rereading, TextRead, Unfinished
 from memsidecar.services.residency import Residency
 from memsidecar.services.resident.filtering import matching
+from memsidecar.services.writing import Pause
 
 # Memories decoded for a list before others get a turn, and characters of theirs.
 LISTED_AT_ONCE = 32
@@ -71,9 +74,11 @@ class Memories:
         moments: Moments,
         rules: RuleChoice = DEFAULT_RULE_CHOICE,
         learning: Learning | None = None,
+        unfinished: Unfinished | None = None,
     ) -> None:
         self._residency, self._ledger, self._moments, self._rules = residency, ledger, moments, rules
         self._learning = learning
+        self._rereading = Rereading(residency, preparing, learning, unfinished) if learning is not None else None
         self._preparing, self._space, self._backlog = preparing, space, backlog
 
     async def create(self, partition: Partition, draft: Draft, memory_id: str, request: Request) -> Written:
@@ -171,7 +176,9 @@ class Memories:
     ) -> Written:
         """Change fields and record a revision; `policy` is for what it contradicts from then on, None the rules'.
 
-        Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch, ConflictRejected."""
+        An episode that says something else is read as a remembered one is, in the same transaction: what was read from
+        it, and is said by nothing any more, is deleted. Raises NotFound, EtagMismatch, InvalidField, DimensionMismatch,
+        ConflictRejected."""
         given = self._space.check(patch.vectors) if patch.vectors is not None else None
         while True:
             known = (await self._residency.view(partition)).memory(memory_id)
@@ -190,26 +197,52 @@ class Memories:
         policy: Policy | None,
     ) -> Written:
         """`update` of the body that is known. Raises _ChangedMeanwhile when it is another one by now."""
-        found: Prepared | None = None
         if known is not None and self._learning is not None:
             patch = replace(patch, changes=await self._learning.restated(known.body, patch.changes))
-        if known is not None and (body := decide.patched_body(known, patch.changes)) != known.body:
-            found = await self._preparing.read(body, known.scope.agent)
-            if patch.vectors is None and embedded_text(body) != embedded_text(known.body):
-                (prepared,) = await self._preparing([Draft(body)], embed=True)
-                patch = replace(patch, vectors=prepared.vectors)
+        patch, found, read = await self._found(known, patch, policy)
+        rules = self._rules.of(partition.namespace)
+        job = job_of(partition, request)
 
-        def command(decision: Decision) -> list[Outcome]:
+        def command(decision: Decision) -> Iterator[Outcome | Pause]:
             current = decision.view.memory(memory_id)
             if known is not None and current is not None and current.body != known.body:
                 raise _ChangedMeanwhile
             names, digest = (None, None) if found is None else (found.mentions, found.digest)
-            rules = self._rules.of(partition.namespace)
+            if read is not None:
+                read.name(decision)
             memory = decide.update(decision, memory_id, patch, names, digest, rules, policy)
-            return [Outcome(Action.CREATED, memory, "updated")]
+            extracted: list[Outcome | Declined] = []
+            for each in read.learned(decision, current or memory, memory, job, rules) if read is not None else ():
+                if isinstance(each, Pause):
+                    yield each
+                else:
+                    extracted.append(each)
+            yield Outcome(Action.CREATED, memory, "updated", extracted=tuple(extracted))
 
-        terms = {found.text: found.terms} if found is not None else None
-        return self._written(partition, await self._residency.write(partition, command, request, terms))
+        terms = {found.text: found.terms} if found is not None else {}
+        terms |= read.terms if read is not None else {}
+        written = self._written(partition, await self._residency.write(partition, command, request, terms))
+        if read is not None and read.draft.asks and self._rereading is not None:
+            await self._rereading.begin(partition, job)
+        return written
+
+    async def _found(
+        self, known: Memory | None, patch: Patch, policy: Policy | None
+    ) -> tuple[Patch, Prepared | None, TextRead | None]:
+        """The patch with the vectors of the new body, what is to be found in that, None when it is the old one, and
+        what is to be read out of it, None when that is nothing new."""
+        if known is None or (body := decide.patched_body(known, patch.changes)) == known.body:
+            return patch, None, None
+        if self._rereading is not None:
+            read = await self._rereading(known, body, patch, policy)
+            if read is not None:
+                vectors = read.prepared.vectors if embedded_text(body) != embedded_text(known.body) else patch.vectors
+                return replace(patch, vectors=vectors), read.prepared, read
+        found = await self._preparing.read(body, known.scope.agent)
+        if patch.vectors is None and embedded_text(body) != embedded_text(known.body):
+            (prepared,) = await self._preparing([Draft(body)], embed=True)
+            patch = replace(patch, vectors=prepared.vectors)
+        return patch, found, None
 
     async def delete(
         self, partition: Partition, memory_id: str, etag: str, purge: bool, reason: str, request: Request

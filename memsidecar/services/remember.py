@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -14,7 +13,6 @@ from memsidecar.domain.decide import remember
 from memsidecar.domain.decision import Decision
 from memsidecar.domain.draft import Action, Declined, Draft, Outcome, Request
 from memsidecar.domain.errors import ConflictRejected, InvalidField, NotFound, SidecarError
-from memsidecar.domain.indexed_text import embedded_text
 from memsidecar.domain.job import ItemDue
 from memsidecar.domain.learned import ClaimFound, as_known, denies, derived, learn, name_described, strongest_first
 from memsidecar.domain.memory import Episode
@@ -22,9 +20,9 @@ from memsidecar.domain.scope import Partition, Scope
 from memsidecar.services.backlog import EmbeddingBacklog
 from memsidecar.services.earlier_deeds import EarlierDeeds
 from memsidecar.services.learning import Learning
-from memsidecar.services.preparing import Prepared, Preparing
+from memsidecar.services.preparing import Preparing
+from memsidecar.services.preparing_claims import with_claims
 from memsidecar.services.residency import Residency
-from memsidecar.services.turn import Turn
 from memsidecar.services.writing import PAUSE, Pause
 
 _JOBS = uuid.UUID("2c5e9a0e-6f0b-4f52-8f3c-0d9f4b7a1e55")
@@ -91,7 +89,7 @@ class Remember:
         """
         if extract and self._learning is not None and self._deeds is not None:
             drafts = await self._deeds(scope, await self._learning(drafts, scope))
-        prepared, claims, terms = await self._prepared(drafts, wait)
+        prepared, claims, terms = await with_claims(self._preparing, drafts, embed=wait is Wait.SEARCHABLE)
         job = job or job_of(scope.partition, request)
         rules = self._rules.of(scope.namespace)
 
@@ -118,7 +116,7 @@ class Remember:
                         yield PAUSE
                     outcome = replace(outcome, extracted=(*extracted, *draft.declined))
                 if draft.asks and outcome.action is Action.CREATED:
-                    due = ItemDue(job, outcome.memory.id, _parts(draft), agent=scope.agent, session=scope.session)
+                    due = ItemDue(job, outcome.memory.id, parts_of(draft), agent=scope.agent, session=scope.session)
                     decision.jobs.append(due)
                 yield outcome
 
@@ -129,33 +127,6 @@ class Remember:
         gone = NotFound("a memory stored by this request (purged since)")
         outcomes = tuple(r if isinstance(r, Outcome | SidecarError) else gone for r in answer.results)
         return Remembered(outcomes, answer.revision, await self._stages(scope.partition, drafts, outcomes, job))
-
-    async def _prepared(
-        self, drafts: Sequence[Draft], wait: Wait
-    ) -> tuple[list[Prepared], list[list[ClaimFound]], dict[str, Counter[str]]]:
-        """What is found in the drafts and in their claims. A claim that is its whole text shares the text's vectors;
-        the others are embedded with it, in one call."""
-        turn = Turn()
-        apart: list[list[Draft]] = []
-        for draft in drafts:
-            await turn.give()
-            own_text = embedded_text(draft.body) if draft.claims else ""
-            apart.append([claim for claim in draft.claims if embedded_text(claim.body) != own_text])
-        flat = [*drafts, *(claim for group in apart for claim in group)]
-        found = await self._preparing(flat, embed=wait is Wait.SEARCHABLE)
-        terms = {each.text: each.terms for each in found}
-        prepared, rest = found[: len(drafts)], iter(found[len(drafts) :])
-        claims: list[list[ClaimFound]] = []
-        for draft, whole, group in zip(drafts, prepared, apart, strict=True):
-            await turn.give()
-            own = {id(claim): next(rest) for claim in group}
-            claims.append([])
-            for claim in draft.claims:
-                await turn.give()
-                each = own.get(id(claim)) or replace(await self._preparing.read(claim.body, ""), vectors=whole.vectors)
-                terms[each.text] = each.terms
-                claims[-1].append(ClaimFound(claim, each.mentions, each.vectors))
-        return prepared, claims, terms
 
     async def _stages(
         self, partition: Partition, drafts: Sequence[Draft], outcomes: Sequence[Outcome | SidecarError], job: str
@@ -173,7 +144,7 @@ def job_of(partition: Partition, request: Request) -> str:
     return str(uuid.uuid5(_JOBS, f"{partition.name} {request.request_id}") if request.request_id else uuid.uuid4())
 
 
-def _parts(draft: Draft) -> tuple[Span, ...]:
+def parts_of(draft: Draft) -> tuple[Span, ...]:
     """The parts of its text that a model may read; none when that is all of it."""
     whole = (Span(0, len(draft.body.text)),) if isinstance(draft.body, Episode) else ()
     return () if draft.heard is None or draft.heard == whole else draft.heard

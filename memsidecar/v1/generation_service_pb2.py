@@ -13,60 +13,61 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
+from memsidecar.v1 import error_reason_pb2 as memsidecar_dot_v1_dot_error__reason__pb2
 from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
 from memsidecar.v1 import recall_service_pb2 as memsidecar_dot_v1_dot_recall__service__pb2
 from memsidecar.v1 import scope_pb2 as memsidecar_dot_v1_dot_scope__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&memsidecar/v1/generation_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/recall_service.proto\x1a\x19memsidecar/v1/scope.proto\"\xdc\x02\n\x13RecallDuringRequest\x12/\n\x05start\x18\x01 \x01(\x0b\x32\x1e.memsidecar.v1.GenerationStartH\x00\x12(\n\x04text\x18\x02 \x01(\x0b\x32\x18.memsidecar.v1.TextDeltaH\x00\x12%\n\x05\x66lush\x18\x03 \x01(\x0b\x32\x14.memsidecar.v1.FlushH\x00\x12\'\n\x06\x63redit\x18\x04 \x01(\x0b\x32\x15.memsidecar.v1.CreditH\x00\x12\'\n\x06rewind\x18\x05 \x01(\x0b\x32\x15.memsidecar.v1.RewindH\x00\x12\x35\n\x08\x66\x65\x65\x64\x62\x61\x63k\x18\x06 \x01(\x0b\x32!.memsidecar.v1.GenerationFeedbackH\x00\x12\x31\n\x06\x66inish\x18\x07 \x01(\x0b\x32\x1f.memsidecar.v1.GenerationFinishH\x00\x42\x07\n\x05\x65vent\"\xc1\x03\n\x0fGenerationStart\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\x15\n\rgeneration_id\x18\x02 \x01(\t\x12\x0e\n\x06prompt\x18\x03 \x01(\t\x12-\n\x07options\x18\x04 \x01(\x0b\x32\x1c.memsidecar.v1.RecallOptions\x12\'\n\x07trigger\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.Trigger\x12\x16\n\x0eknown_memories\x18\x06 \x03(\t\x12\x1b\n\x0einitial_credit\x18\x07 \x01(\x05H\x00\x88\x01\x01\x12\x16\n\x0emax_total_hits\x18\x08 \x01(\x05\x12\x18\n\x10max_total_tokens\x18\t \x01(\x05\x12\x11\n\tfirst_seq\x18\n \x01(\x03\x12\x1b\n\x0emin_confidence\x18\x0b \x01(\x01H\x01\x88\x01\x01\x12\x0f\n\x07session\x18\x0c \x01(\t\x12\x11\n\ttime_zone\x18\r \x01(\t\x12)\n\x05known\x18\x0e \x03(\x0b\x32\x1a.memsidecar.v1.KnownMemoryB\x11\n\x0f_initial_creditB\x11\n\x0f_min_confidence\"1\n\x0bKnownMemory\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12\x12\n\nsuperseded\x18\x02 \x03(\t\"\xc8\x01\n\x07Trigger\x12\x11\n\tmin_chars\x18\x01 \x01(\x05\x12/\n\x0cmin_interval\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1c\n\x0fon_sentence_end\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x1e\n\x11on_entity_mention\x18\x04 \x01(\x08H\x01\x88\x01\x01\x12\x11\n\tmin_drift\x18\x05 \x01(\x01\x42\x12\n\x10_on_sentence_endB\x14\n\x12_on_entity_mention\"Q\n\tTextDelta\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12\x0c\n\x04text\x18\x02 \x01(\t\x12)\n\x06source\x18\x03 \x01(\x0e\x32\x19.memsidecar.v1.TextSource\"\x07\n\x05\x46lush\"\x16\n\x06\x43redit\x12\x0c\n\x04hits\x18\x01 \x01(\x05\"\x15\n\x06Rewind\x12\x0b\n\x03seq\x18\x01 \x01(\x03\"O\n\x12GenerationFeedback\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12)\n\x04kind\x18\x02 \x01(\x0e\x32\x1b.memsidecar.v1.FeedbackKind\"W\n\x10GenerationFinish\x12\x31\n\x07outcome\x18\x01 \x01(\x0e\x32 .memsidecar.v1.GenerationOutcome\x12\x10\n\x08remember\x18\x02 \x01(\x08\"\xec\x02\n\x14RecallDuringResponse\x12\x33\n\x07started\x18\x01 \x01(\x0b\x32 .memsidecar.v1.GenerationStartedH\x00\x12&\n\x03hit\x18\x02 \x01(\x0b\x32\x17.memsidecar.v1.HitFoundH\x00\x12\x30\n\tretracted\x18\x03 \x01(\x0b\x32\x1b.memsidecar.v1.HitRetractedH\x00\x12-\n\twatermark\x18\x04 \x01(\x0b\x32\x18.memsidecar.v1.WatermarkH\x00\x12)\n\x07\x62\x61\x63koff\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.BackoffH\x00\x12+\n\x08\x64raining\x18\x06 \x01(\x0b\x32\x17.memsidecar.v1.DrainingH\x00\x12\x35\n\x08\x66inished\x18\x07 \x01(\x0b\x32!.memsidecar.v1.GenerationFinishedH\x00\x42\x07\n\x05\x65vent\"\x99\x02\n\x11GenerationStarted\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\'\n\x07trigger\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Trigger\x12\x10\n\x08max_hits\x18\x03 \x01(\x05\x12\x16\n\x0einitial_credit\x18\x04 \x01(\x05\x12\x16\n\x0emax_total_hits\x18\x05 \x01(\x05\x12\x18\n\x10max_total_tokens\x18\x06 \x01(\x05\x12\x16\n\x0emin_confidence\x18\x07 \x01(\x01\x12)\n\x08revision\x18\x08 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12)\n\x05known\x18\t \x03(\x0b\x32\x1a.memsidecar.v1.KnownMemory\"\x80\x01\n\x08HitFound\x12\x1f\n\x03hit\x18\x01 \x01(\x0b\x32\x12.memsidecar.v1.Hit\x12\x13\n\x0btrigger_seq\x18\x02 \x01(\x03\x12\x12\n\nspan_start\x18\x03 \x01(\x03\x12\x10\n\x08span_end\x18\x04 \x01(\x03\x12\x18\n\x10remaining_credit\x18\x05 \x01(\x05\"y\n\x0cHitRetracted\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12/\n\x06reason\x18\x02 \x01(\x0e\x32\x1f.memsidecar.v1.RetractionReason\x12(\n\tsuccessor\x18\x03 \x01(\x0b\x32\x15.memsidecar.v1.Memory\"v\n\tWatermark\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12\x11\n\tcoalesced\x18\x02 \x01(\x03\x12\x15\n\rwithheld_hits\x18\x03 \x01(\x05\x12\x10\n\x08\x64\x65graded\x18\x04 \x01(\x08\x12\x14\n\x07rewinds\x18\x05 \x01(\x03H\x00\x88\x01\x01\x42\n\n\x08_rewinds\"]\n\x07\x42\x61\x63koff\x12\x11\n\tmin_chars\x18\x01 \x01(\x05\x12/\n\x0cmin_interval\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06reason\x18\x03 \x01(\t\"4\n\x08\x44raining\x12(\n\x05grace\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xc1\x01\n\x12GenerationFinished\x12\x11\n\thits_sent\x18\x01 \x01(\x03\x12\x13\n\x0b\x65valuations\x18\x02 \x01(\x03\x12\x11\n\tcoalesced\x18\x03 \x01(\x03\x12\x1b\n\x13remembered_memories\x18\x04 \x03(\t\x12)\n\x08revision\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x15\n\revaluated_seq\x18\x06 \x01(\x03\x12\x11\n\tretracted\x18\x07 \x01(\x03*\x87\x01\n\nTextSource\x12\x1b\n\x17TEXT_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n\x11TEXT_SOURCE_MODEL\x10\x01\x12\x19\n\x15TEXT_SOURCE_REASONING\x10\x02\x12\x14\n\x10TEXT_SOURCE_TOOL\x10\x03\x12\x14\n\x10TEXT_SOURCE_USER\x10\x04*\x98\x01\n\x11GenerationOutcome\x12\"\n\x1eGENERATION_OUTCOME_UNSPECIFIED\x10\x00\x12 \n\x1cGENERATION_OUTCOME_COMPLETED\x10\x01\x12\x1e\n\x1aGENERATION_OUTCOME_STOPPED\x10\x02\x12\x1d\n\x19GENERATION_OUTCOME_FAILED\x10\x03*\xd2\x01\n\x10RetractionReason\x12!\n\x1dRETRACTION_REASON_UNSPECIFIED\x10\x00\x12 \n\x1cRETRACTION_REASON_SUPERSEDED\x10\x01\x12\x1d\n\x19RETRACTION_REASON_UPDATED\x10\x02\x12\x1d\n\x19RETRACTION_REASON_DELETED\x10\x03\x12\x1d\n\x19RETRACTION_REASON_EXPIRED\x10\x04\x12\x1c\n\x18RETRACTION_REASON_PURGED\x10\x05\x32p\n\x11GenerationService\x12[\n\x0cRecallDuring\x12\".memsidecar.v1.RecallDuringRequest\x1a#.memsidecar.v1.RecallDuringResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&memsidecar/v1/generation_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a memsidecar/v1/error_reason.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/recall_service.proto\x1a\x19memsidecar/v1/scope.proto\"\xdc\x02\n\x13RecallDuringRequest\x12/\n\x05start\x18\x01 \x01(\x0b\x32\x1e.memsidecar.v1.GenerationStartH\x00\x12(\n\x04text\x18\x02 \x01(\x0b\x32\x18.memsidecar.v1.TextDeltaH\x00\x12%\n\x05\x66lush\x18\x03 \x01(\x0b\x32\x14.memsidecar.v1.FlushH\x00\x12\'\n\x06\x63redit\x18\x04 \x01(\x0b\x32\x15.memsidecar.v1.CreditH\x00\x12\'\n\x06rewind\x18\x05 \x01(\x0b\x32\x15.memsidecar.v1.RewindH\x00\x12\x35\n\x08\x66\x65\x65\x64\x62\x61\x63k\x18\x06 \x01(\x0b\x32!.memsidecar.v1.GenerationFeedbackH\x00\x12\x31\n\x06\x66inish\x18\x07 \x01(\x0b\x32\x1f.memsidecar.v1.GenerationFinishH\x00\x42\x07\n\x05\x65vent\"\xc1\x03\n\x0fGenerationStart\x12#\n\x05scope\x18\x01 \x01(\x0b\x32\x14.memsidecar.v1.Scope\x12\x15\n\rgeneration_id\x18\x02 \x01(\t\x12\x0e\n\x06prompt\x18\x03 \x01(\t\x12-\n\x07options\x18\x04 \x01(\x0b\x32\x1c.memsidecar.v1.RecallOptions\x12\'\n\x07trigger\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.Trigger\x12\x16\n\x0eknown_memories\x18\x06 \x03(\t\x12\x1b\n\x0einitial_credit\x18\x07 \x01(\x05H\x00\x88\x01\x01\x12\x16\n\x0emax_total_hits\x18\x08 \x01(\x05\x12\x18\n\x10max_total_tokens\x18\t \x01(\x05\x12\x11\n\tfirst_seq\x18\n \x01(\x03\x12\x1b\n\x0emin_confidence\x18\x0b \x01(\x01H\x01\x88\x01\x01\x12\x0f\n\x07session\x18\x0c \x01(\t\x12\x11\n\ttime_zone\x18\r \x01(\t\x12)\n\x05known\x18\x0e \x03(\x0b\x32\x1a.memsidecar.v1.KnownMemoryB\x11\n\x0f_initial_creditB\x11\n\x0f_min_confidence\"1\n\x0bKnownMemory\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12\x12\n\nsuperseded\x18\x02 \x03(\t\"\xc8\x01\n\x07Trigger\x12\x11\n\tmin_chars\x18\x01 \x01(\x05\x12/\n\x0cmin_interval\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1c\n\x0fon_sentence_end\x18\x03 \x01(\x08H\x00\x88\x01\x01\x12\x1e\n\x11on_entity_mention\x18\x04 \x01(\x08H\x01\x88\x01\x01\x12\x11\n\tmin_drift\x18\x05 \x01(\x01\x42\x12\n\x10_on_sentence_endB\x14\n\x12_on_entity_mention\"Q\n\tTextDelta\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12\x0c\n\x04text\x18\x02 \x01(\t\x12)\n\x06source\x18\x03 \x01(\x0e\x32\x19.memsidecar.v1.TextSource\"\x07\n\x05\x46lush\"\x16\n\x06\x43redit\x12\x0c\n\x04hits\x18\x01 \x01(\x05\"\x15\n\x06Rewind\x12\x0b\n\x03seq\x18\x01 \x01(\x03\"O\n\x12GenerationFeedback\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12)\n\x04kind\x18\x02 \x01(\x0e\x32\x1b.memsidecar.v1.FeedbackKind\"W\n\x10GenerationFinish\x12\x31\n\x07outcome\x18\x01 \x01(\x0e\x32 .memsidecar.v1.GenerationOutcome\x12\x10\n\x08remember\x18\x02 \x01(\x08\"\xec\x02\n\x14RecallDuringResponse\x12\x33\n\x07started\x18\x01 \x01(\x0b\x32 .memsidecar.v1.GenerationStartedH\x00\x12&\n\x03hit\x18\x02 \x01(\x0b\x32\x17.memsidecar.v1.HitFoundH\x00\x12\x30\n\tretracted\x18\x03 \x01(\x0b\x32\x1b.memsidecar.v1.HitRetractedH\x00\x12-\n\twatermark\x18\x04 \x01(\x0b\x32\x18.memsidecar.v1.WatermarkH\x00\x12)\n\x07\x62\x61\x63koff\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.BackoffH\x00\x12+\n\x08\x64raining\x18\x06 \x01(\x0b\x32\x17.memsidecar.v1.DrainingH\x00\x12\x35\n\x08\x66inished\x18\x07 \x01(\x0b\x32!.memsidecar.v1.GenerationFinishedH\x00\x42\x07\n\x05\x65vent\"\x99\x02\n\x11GenerationStarted\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\'\n\x07trigger\x18\x02 \x01(\x0b\x32\x16.memsidecar.v1.Trigger\x12\x10\n\x08max_hits\x18\x03 \x01(\x05\x12\x16\n\x0einitial_credit\x18\x04 \x01(\x05\x12\x16\n\x0emax_total_hits\x18\x05 \x01(\x05\x12\x18\n\x10max_total_tokens\x18\x06 \x01(\x05\x12\x16\n\x0emin_confidence\x18\x07 \x01(\x01\x12)\n\x08revision\x18\x08 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12)\n\x05known\x18\t \x03(\x0b\x32\x1a.memsidecar.v1.KnownMemory\"\x80\x01\n\x08HitFound\x12\x1f\n\x03hit\x18\x01 \x01(\x0b\x32\x12.memsidecar.v1.Hit\x12\x13\n\x0btrigger_seq\x18\x02 \x01(\x03\x12\x12\n\nspan_start\x18\x03 \x01(\x03\x12\x10\n\x08span_end\x18\x04 \x01(\x03\x12\x18\n\x10remaining_credit\x18\x05 \x01(\x05\"y\n\x0cHitRetracted\x12\x0e\n\x06memory\x18\x01 \x01(\t\x12/\n\x06reason\x18\x02 \x01(\x0e\x32\x1f.memsidecar.v1.RetractionReason\x12(\n\tsuccessor\x18\x03 \x01(\x0b\x32\x15.memsidecar.v1.Memory\"v\n\tWatermark\x12\x0b\n\x03seq\x18\x01 \x01(\x03\x12\x11\n\tcoalesced\x18\x02 \x01(\x03\x12\x15\n\rwithheld_hits\x18\x03 \x01(\x05\x12\x10\n\x08\x64\x65graded\x18\x04 \x01(\x08\x12\x14\n\x07rewinds\x18\x05 \x01(\x03H\x00\x88\x01\x01\x42\n\n\x08_rewinds\"]\n\x07\x42\x61\x63koff\x12\x11\n\tmin_chars\x18\x01 \x01(\x05\x12/\n\x0cmin_interval\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06reason\x18\x03 \x01(\t\"4\n\x08\x44raining\x12(\n\x05grace\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xf4\x01\n\x12GenerationFinished\x12\x11\n\thits_sent\x18\x01 \x01(\x03\x12\x13\n\x0b\x65valuations\x18\x02 \x01(\x03\x12\x11\n\tcoalesced\x18\x03 \x01(\x03\x12\x1b\n\x13remembered_memories\x18\x04 \x03(\t\x12)\n\x08revision\x18\x05 \x01(\x0b\x32\x17.memsidecar.v1.Revision\x12\x15\n\revaluated_seq\x18\x06 \x01(\x03\x12\x11\n\tretracted\x18\x07 \x01(\x03\x12\x31\n\rsession_error\x18\x08 \x01(\x0e\x32\x1a.memsidecar.v1.ErrorReason*\x87\x01\n\nTextSource\x12\x1b\n\x17TEXT_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n\x11TEXT_SOURCE_MODEL\x10\x01\x12\x19\n\x15TEXT_SOURCE_REASONING\x10\x02\x12\x14\n\x10TEXT_SOURCE_TOOL\x10\x03\x12\x14\n\x10TEXT_SOURCE_USER\x10\x04*\x98\x01\n\x11GenerationOutcome\x12\"\n\x1eGENERATION_OUTCOME_UNSPECIFIED\x10\x00\x12 \n\x1cGENERATION_OUTCOME_COMPLETED\x10\x01\x12\x1e\n\x1aGENERATION_OUTCOME_STOPPED\x10\x02\x12\x1d\n\x19GENERATION_OUTCOME_FAILED\x10\x03*\xd2\x01\n\x10RetractionReason\x12!\n\x1dRETRACTION_REASON_UNSPECIFIED\x10\x00\x12 \n\x1cRETRACTION_REASON_SUPERSEDED\x10\x01\x12\x1d\n\x19RETRACTION_REASON_UPDATED\x10\x02\x12\x1d\n\x19RETRACTION_REASON_DELETED\x10\x03\x12\x1d\n\x19RETRACTION_REASON_EXPIRED\x10\x04\x12\x1c\n\x18RETRACTION_REASON_PURGED\x10\x05\x32p\n\x11GenerationService\x12[\n\x0cRecallDuring\x12\".memsidecar.v1.RecallDuringRequest\x1a#.memsidecar.v1.RecallDuringResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'memsidecar.v1.generation_service_pb2', _globals)
 if _descriptor._USE_C_DESCRIPTORS == False:
   DESCRIPTOR._options = None
-  _globals['_TEXTSOURCE']._serialized_start=2917
-  _globals['_TEXTSOURCE']._serialized_end=3052
-  _globals['_GENERATIONOUTCOME']._serialized_start=3055
-  _globals['_GENERATIONOUTCOME']._serialized_end=3207
-  _globals['_RETRACTIONREASON']._serialized_start=3210
-  _globals['_RETRACTIONREASON']._serialized_end=3420
-  _globals['_RECALLDURINGREQUEST']._serialized_start=181
-  _globals['_RECALLDURINGREQUEST']._serialized_end=529
-  _globals['_GENERATIONSTART']._serialized_start=532
-  _globals['_GENERATIONSTART']._serialized_end=981
-  _globals['_KNOWNMEMORY']._serialized_start=983
-  _globals['_KNOWNMEMORY']._serialized_end=1032
-  _globals['_TRIGGER']._serialized_start=1035
-  _globals['_TRIGGER']._serialized_end=1235
-  _globals['_TEXTDELTA']._serialized_start=1237
-  _globals['_TEXTDELTA']._serialized_end=1318
-  _globals['_FLUSH']._serialized_start=1320
-  _globals['_FLUSH']._serialized_end=1327
-  _globals['_CREDIT']._serialized_start=1329
-  _globals['_CREDIT']._serialized_end=1351
-  _globals['_REWIND']._serialized_start=1353
-  _globals['_REWIND']._serialized_end=1374
-  _globals['_GENERATIONFEEDBACK']._serialized_start=1376
-  _globals['_GENERATIONFEEDBACK']._serialized_end=1455
-  _globals['_GENERATIONFINISH']._serialized_start=1457
-  _globals['_GENERATIONFINISH']._serialized_end=1544
-  _globals['_RECALLDURINGRESPONSE']._serialized_start=1547
-  _globals['_RECALLDURINGRESPONSE']._serialized_end=1911
-  _globals['_GENERATIONSTARTED']._serialized_start=1914
-  _globals['_GENERATIONSTARTED']._serialized_end=2195
-  _globals['_HITFOUND']._serialized_start=2198
-  _globals['_HITFOUND']._serialized_end=2326
-  _globals['_HITRETRACTED']._serialized_start=2328
-  _globals['_HITRETRACTED']._serialized_end=2449
-  _globals['_WATERMARK']._serialized_start=2451
-  _globals['_WATERMARK']._serialized_end=2569
-  _globals['_BACKOFF']._serialized_start=2571
-  _globals['_BACKOFF']._serialized_end=2664
-  _globals['_DRAINING']._serialized_start=2666
-  _globals['_DRAINING']._serialized_end=2718
-  _globals['_GENERATIONFINISHED']._serialized_start=2721
-  _globals['_GENERATIONFINISHED']._serialized_end=2914
-  _globals['_GENERATIONSERVICE']._serialized_start=3422
-  _globals['_GENERATIONSERVICE']._serialized_end=3534
+  _globals['_TEXTSOURCE']._serialized_start=3002
+  _globals['_TEXTSOURCE']._serialized_end=3137
+  _globals['_GENERATIONOUTCOME']._serialized_start=3140
+  _globals['_GENERATIONOUTCOME']._serialized_end=3292
+  _globals['_RETRACTIONREASON']._serialized_start=3295
+  _globals['_RETRACTIONREASON']._serialized_end=3505
+  _globals['_RECALLDURINGREQUEST']._serialized_start=215
+  _globals['_RECALLDURINGREQUEST']._serialized_end=563
+  _globals['_GENERATIONSTART']._serialized_start=566
+  _globals['_GENERATIONSTART']._serialized_end=1015
+  _globals['_KNOWNMEMORY']._serialized_start=1017
+  _globals['_KNOWNMEMORY']._serialized_end=1066
+  _globals['_TRIGGER']._serialized_start=1069
+  _globals['_TRIGGER']._serialized_end=1269
+  _globals['_TEXTDELTA']._serialized_start=1271
+  _globals['_TEXTDELTA']._serialized_end=1352
+  _globals['_FLUSH']._serialized_start=1354
+  _globals['_FLUSH']._serialized_end=1361
+  _globals['_CREDIT']._serialized_start=1363
+  _globals['_CREDIT']._serialized_end=1385
+  _globals['_REWIND']._serialized_start=1387
+  _globals['_REWIND']._serialized_end=1408
+  _globals['_GENERATIONFEEDBACK']._serialized_start=1410
+  _globals['_GENERATIONFEEDBACK']._serialized_end=1489
+  _globals['_GENERATIONFINISH']._serialized_start=1491
+  _globals['_GENERATIONFINISH']._serialized_end=1578
+  _globals['_RECALLDURINGRESPONSE']._serialized_start=1581
+  _globals['_RECALLDURINGRESPONSE']._serialized_end=1945
+  _globals['_GENERATIONSTARTED']._serialized_start=1948
+  _globals['_GENERATIONSTARTED']._serialized_end=2229
+  _globals['_HITFOUND']._serialized_start=2232
+  _globals['_HITFOUND']._serialized_end=2360
+  _globals['_HITRETRACTED']._serialized_start=2362
+  _globals['_HITRETRACTED']._serialized_end=2483
+  _globals['_WATERMARK']._serialized_start=2485
+  _globals['_WATERMARK']._serialized_end=2603
+  _globals['_BACKOFF']._serialized_start=2605
+  _globals['_BACKOFF']._serialized_end=2698
+  _globals['_DRAINING']._serialized_start=2700
+  _globals['_DRAINING']._serialized_end=2752
+  _globals['_GENERATIONFINISHED']._serialized_start=2755
+  _globals['_GENERATIONFINISHED']._serialized_end=2999
+  _globals['_GENERATIONSERVICE']._serialized_start=3507
+  _globals['_GENERATIONSERVICE']._serialized_end=3619
 # @@protoc_insertion_point(module_scope)

@@ -10,6 +10,7 @@ import google.protobuf.duration_pb2
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import memsidecar.v1.error_reason_pb2
 import memsidecar.v1.memory_pb2
 import memsidecar.v1.recall_service_pb2
 import memsidecar.v1.scope_pb2
@@ -30,27 +31,27 @@ class _TextSource:
 class _TextSourceEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_TextSource.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     TEXT_SOURCE_UNSPECIFIED: _TextSource.ValueType  # 0
-    """The model's output."""
+    """The model's output. Remembered, as said by an assistant."""
     TEXT_SOURCE_MODEL: _TextSource.ValueType  # 1
     TEXT_SOURCE_REASONING: _TextSource.ValueType  # 2
     """What it thinks before it answers. Recalled on, never remembered."""
     TEXT_SOURCE_TOOL: _TextSource.ValueType  # 3
     """A tool's result. Recalled on, never remembered."""
     TEXT_SOURCE_USER: _TextSource.ValueType  # 4
-    """What the user types meanwhile."""
+    """What the user types meanwhile. Remembered in its place, as the user's own words."""
 
 class TextSource(_TextSource, metaclass=_TextSourceEnumTypeWrapper):
     """TextSource is where streamed text came from."""
 
 TEXT_SOURCE_UNSPECIFIED: TextSource.ValueType  # 0
-"""The model's output."""
+"""The model's output. Remembered, as said by an assistant."""
 TEXT_SOURCE_MODEL: TextSource.ValueType  # 1
 TEXT_SOURCE_REASONING: TextSource.ValueType  # 2
 """What it thinks before it answers. Recalled on, never remembered."""
 TEXT_SOURCE_TOOL: TextSource.ValueType  # 3
 """A tool's result. Recalled on, never remembered."""
 TEXT_SOURCE_USER: TextSource.ValueType  # 4
-"""What the user types meanwhile."""
+"""What the user types meanwhile. Remembered in its place, as the user's own words."""
 global___TextSource = TextSource
 
 class _GenerationOutcome:
@@ -139,7 +140,8 @@ class RecallDuringRequest(google.protobuf.message.Message):
     @property
     def finish(self) -> global___GenerationFinish:
         """The last message. A stream that ends without it is abandoned: nothing of it is
-        remembered.
+        remembered. Whatever comes after it, until the server has answered with finished,
+        is a PROTOCOL_VIOLATION; if it was sent in the same breath, nothing is remembered.
         """
 
     def __init__(
@@ -455,8 +457,10 @@ class GenerationFinish(google.protobuf.message.Message):
     REMEMBER_FIELD_NUMBER: builtins.int
     outcome: global___GenerationOutcome.ValueType
     remember: builtins.bool
-    """Append the prompt and the model's text to the session, when there is one, and
-    remember both as an episode of the scope.
+    """Append the prompt, the model's text and what the user typed meanwhile to the
+    session, when there is one, and remember it all as an episode of the scope, of which
+    the user's words are read. A session that has ended or is gone meanwhile gets
+    nothing (GenerationFinished.session_error).
     """
     def __init__(
         self,
@@ -503,7 +507,9 @@ class RecallDuringResponse(google.protobuf.message.Message):
 
     @property
     def finished(self) -> global___GenerationFinished:
-        """The last message, after finish."""
+        """The last message, after finish. What the client sends from then on nobody reads,
+        and the stream ends with OK.
+        """
 
     def __init__(
         self,
@@ -740,12 +746,18 @@ class GenerationFinished(google.protobuf.message.Message):
     REVISION_FIELD_NUMBER: builtins.int
     EVALUATED_SEQ_FIELD_NUMBER: builtins.int
     RETRACTED_FIELD_NUMBER: builtins.int
+    SESSION_ERROR_FIELD_NUMBER: builtins.int
     hits_sent: builtins.int
     evaluations: builtins.int
     coalesced: builtins.int
     evaluated_seq: builtins.int
     """How far the text was considered."""
     retracted: builtins.int
+    session_error: memsidecar.v1.error_reason_pb2.ErrorReason.ValueType
+    """Why the session has not got what was remembered: it had ended
+    (ERROR_REASON_SESSION_ENDED), or was gone (ERROR_REASON_RESOURCE_NOT_FOUND). Unset
+    when it has.
+    """
     @property
     def remembered_memories(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """What finish.remember has stored in long-term memory."""
@@ -762,8 +774,9 @@ class GenerationFinished(google.protobuf.message.Message):
         revision: memsidecar.v1.scope_pb2.Revision | None = ...,
         evaluated_seq: builtins.int = ...,
         retracted: builtins.int = ...,
+        session_error: memsidecar.v1.error_reason_pb2.ErrorReason.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["revision", b"revision"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["coalesced", b"coalesced", "evaluated_seq", b"evaluated_seq", "evaluations", b"evaluations", "hits_sent", b"hits_sent", "remembered_memories", b"remembered_memories", "retracted", b"retracted", "revision", b"revision"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["coalesced", b"coalesced", "evaluated_seq", b"evaluated_seq", "evaluations", b"evaluations", "hits_sent", b"hits_sent", "remembered_memories", b"remembered_memories", "retracted", b"retracted", "revision", b"revision", "session_error", b"session_error"]) -> None: ...
 
 global___GenerationFinished = GenerationFinished

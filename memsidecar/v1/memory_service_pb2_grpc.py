@@ -134,7 +134,10 @@ class MemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateMemory(self, request, context):
-        """UpdateMemory changes the fields in the mask and records a revision.
+        """UpdateMemory changes the fields in the mask and records a revision. An episode
+        that gets another text or speaker is read as a remembered one is, at once or by a
+        job: what was read from it alone, and it says no longer, is deleted, and what it
+        still says stays the same memory. One that was stored unread stays so.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

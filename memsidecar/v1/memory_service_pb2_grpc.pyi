@@ -70,7 +70,11 @@ class MemoryServiceStub:
         memsidecar.v1.memory_service_pb2.UpdateMemoryRequest,
         memsidecar.v1.memory_service_pb2.UpdateMemoryResponse,
     ]
-    """UpdateMemory changes the fields in the mask and records a revision."""
+    """UpdateMemory changes the fields in the mask and records a revision. An episode
+    that gets another text or speaker is read as a remembered one is, at once or by a
+    job: what was read from it alone, and it says no longer, is deleted, and what it
+    still says stays the same memory. One that was stored unread stays so.
+    """
 
     DeleteMemory: grpc.UnaryUnaryMultiCallable[
         memsidecar.v1.memory_service_pb2.DeleteMemoryRequest,
@@ -153,7 +157,11 @@ class MemoryServiceAsyncStub:
         memsidecar.v1.memory_service_pb2.UpdateMemoryRequest,
         memsidecar.v1.memory_service_pb2.UpdateMemoryResponse,
     ]
-    """UpdateMemory changes the fields in the mask and records a revision."""
+    """UpdateMemory changes the fields in the mask and records a revision. An episode
+    that gets another text or speaker is read as a remembered one is, at once or by a
+    job: what was read from it alone, and it says no longer, is deleted, and what it
+    still says stays the same memory. One that was stored unread stays so.
+    """
 
     DeleteMemory: grpc.aio.UnaryUnaryMultiCallable[
         memsidecar.v1.memory_service_pb2.DeleteMemoryRequest,
@@ -252,7 +260,11 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         request: memsidecar.v1.memory_service_pb2.UpdateMemoryRequest,
         context: _ServicerContext,
     ) -> typing.Union[memsidecar.v1.memory_service_pb2.UpdateMemoryResponse, collections.abc.Awaitable[memsidecar.v1.memory_service_pb2.UpdateMemoryResponse]]:
-        """UpdateMemory changes the fields in the mask and records a revision."""
+        """UpdateMemory changes the fields in the mask and records a revision. An episode
+        that gets another text or speaker is read as a remembered one is, at once or by a
+        job: what was read from it alone, and it says no longer, is deleted, and what it
+        still says stays the same memory. One that was stored unread stays so.
+        """
 
     @abc.abstractmethod
     def DeleteMemory(

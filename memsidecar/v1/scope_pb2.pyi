@@ -49,7 +49,9 @@ global___Scope = Scope
 @typing.final
 class Revision(google.protobuf.message.Message):
     """Revision is a point in a partition's write order. A read that carries the
-    revision of an earlier write observes that write.
+    revision of an earlier write observes that write. A restored store takes none from
+    before the restore (REVISION_UNKNOWN), however much has been written since: read
+    anew, and go on from the revision of that.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor

@@ -32,7 +32,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--at=2026-11-30T12:00:00Z"], AtTime(NOON)),
         (["--at", "2026-11-30T20:00:00.5+08:00"], AtTime(NOON + 500_000)),
         (["--to-revision=12", NAME], AtRevision(ANN, 12)),
-        (["--to-revision", revision_token(ANN, 7), NAME], AtRevision(ANN, 7)),
+        (["--to-revision", revision_token(ANN, 7), NAME], AtRevision(ANN, 7, 0)),
+        (["--to-revision", revision_token(ANN, 7, 5), NAME], AtRevision(ANN, 7, 5)),
         (["--to-revision=3", "--partition=namespaces/acme"], AtRevision(Partition("acme"), 3)),
     ],
 )

@@ -118,16 +118,19 @@ def test_one_users_memory_goes_back_to_a_revision_and_later_revisions_are_unknow
     ann = Partition("default", "ann")
     revision = parse_revision(kept.revision, ann)
     assert revision is not None
-    restore(backup, data, AtRevision(ann, revision))
+    restore(backup, data, AtRevision(ann, *revision))
     restored = launch(data=data)
     with Memsidecar(restored.target, user="ann", timeout=10) as client:
         assert _known(client, "ann") == there
         assert _known(client, "ben") == others
-        assert client.recall("What stays?", min_revision=kept.revision).hits
-        # A read, a stream and a watch that go on from what is gone are told so at once.
-        with pytest.raises(FailedPrecondition) as refused:
-            client.recall("What goes?", min_revision=gone[-1].revision)
-        assert refused.value.reason == "REVISION_UNKNOWN"
+        # A read, a stream and a watch that go on from before the restore are told so at once, however much has been
+        # written since.
+        again = [client.remember(Fact(f"This is new {n}"), embedding=vector("new")) for n in range(9)]
+        assert client.recall("What stays?", min_revision=again[-1].revision).hits
+        for old in (kept, gone[-1]):
+            with pytest.raises(FailedPrecondition) as refused:
+                client.recall("What goes?", min_revision=old.revision)
+            assert refused.value.reason == "REVISION_UNKNOWN"
         stream = client.recall_stream("What goes?", min_revision=gone[-1].revision)
         with pytest.raises(FailedPrecondition) as refused, stream as events:
             list(events)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 
 from memsidecar.domain.events import Matrix
 from memsidecar.server.app import ServerSettings
+from memsidecar.server.servicers import generation
 from memsidecar.v1 import info_service_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
 from tests.adapters.embedding_cache.test_cache import HeldEmbedder
@@ -22,6 +22,7 @@ from tests.doubles.hash_embedder import HashEmbedder
 from tests.server.api import Api, Refusal, taken_apart
 from tests.server.live import Live, Talk, live, nothing_left, served
 from tests.services.stack import ANN
+from tests.session_servers import until
 
 
 class StoppableEmbedder(HeldEmbedder):
@@ -41,6 +42,11 @@ class StoppableEmbedder(HeldEmbedder):
 
 ANNS, BENS = "namespaces/acme/users/ann", "namespaces/acme/users/ben"
 SENTENCE = "Caroline adopted a grey cat called Biscuit."
+
+
+async def is_writing(alive: Live) -> bool:
+    loaded = alive.stack.residency.peek(ANN.partition)
+    return loaded is not None and not loaded.writer.idle
 
 
 async def end_of(talk: Talk) -> Refusal:
@@ -166,15 +172,54 @@ async def test_bad_start_names_what_is_wrong(
     await nothing_left(alive)
 
 
-async def test_nothing_may_follow_finish(line: grpc.aio.Channel) -> None:
-    """Whether it is seen depends on who is first: the end, or what follows it."""
+@pytest.mark.parametrize("event", [{"flush": {}}, {"finish": {}}, delta(1), {}, {"credit": {"hits": 1}}])
+async def test_what_comes_in_the_same_breath_as_finish_is_refused_and_nothing_is_kept(
+    alive: Live, line: grpc.aio.Channel, event: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "_SAME_BREATH", 30.0)
+    talk = await Talk.open(line, prompt="Where is Biscuit?")
+    await talk.say(finish={"remember": True})
+    await talk.say(**event)
+    refusal = await end_of(talk)
+    assert refusal.reason == "PROTOCOL_VIOLATION"
+    assert refusal.metadata["expected"] == "the end of the stream"
+    assert await alive.stack.texts(ANN) == []
+    await nothing_left(alive)
+
+
+async def test_what_comes_while_an_exchange_is_kept_is_refused_too(alive: Live, line: grpc.aio.Channel) -> None:
+    alive.stack.ledger.gate.clear()
+    talk = await Talk.open(line, prompt="Where is Biscuit?", generation_id="g")
+    await talk.say(finish={"remember": True})
+    await until(lambda: is_writing(alive))
+    await talk.say(flush={})
+    # What another stream says later on the same connection has been heard: so has that.
+    await (await Talk.open(line)).finish()
+    alive.stack.ledger.gate.set()
+    assert (await end_of(talk)).reason == "PROTOCOL_VIOLATION"
+    # It is kept all the same, and the same generation again is the same exchange.
+    talk = await Talk.open(line, prompt="Where is Biscuit?", generation_id="g")
+    assert (await talk.finish(remember=True)).remembered_memories
+    assert len(await alive.stack.texts(ANN)) == 1
+
+
+async def test_whoever_closes_his_side_is_not_waited_for(
+    line: grpc.aio.Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "_SAME_BREATH", 30.0)
     talk = await Talk.open(line)
-    await talk.try_to_say(finish={})
+    await talk.say(finish={})
+    await talk.call.done_writing()
+    await talk.until("finished")
+    assert await talk.call.code() is grpc.StatusCode.OK
+
+
+async def test_a_stream_whose_end_was_told_is_over_whatever_is_sent_to_it(line: grpc.aio.Channel) -> None:
+    talk = await Talk.open(line)
+    await talk.say(finish={})
+    await talk.until("finished")
     await talk.try_to_say(flush={})
-    with suppress(grpc.aio.AioRpcError):
-        while await talk.call.read() is not grpc.aio.EOF:
-            pass
-    assert await talk.call.code() in (grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT)
+    assert await talk.call.code() is grpc.StatusCode.OK
 
 
 async def test_stream_that_is_half_closed_without_finish_is_abandoned(alive: Live, line: grpc.aio.Channel) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from memsidecar.domain.draft import Request
 from memsidecar.domain.errors import StoreFull
-from memsidecar.domain.generation.values import Exchange, GenerationOutcome
+from memsidecar.domain.generation.values import Exchange, GenerationOutcome, Source
 from memsidecar.domain.memory import Episode, Memory
 from memsidecar.domain.memory import Outcome as HowItEnded
 from memsidecar.domain.recall import Filter
@@ -19,6 +19,7 @@ from memsidecar.domain.session import Role
 from memsidecar.ports.sessions import SessionKey
 from memsidecar.server.app import ServerSettings
 from memsidecar.v1 import generation_service_pb2 as pb
+from memsidecar.v1.error_reason_pb2 import ErrorReason
 from tests.doubles.hash_embedder import HashEmbedder
 from tests.server.live import Live, Talk, live, served
 from tests.server.test_generation_ends import end_of
@@ -126,14 +127,61 @@ async def test_session_that_has_ended_or_is_not_there_is_refused_at_the_start(
     assert (await end_of(await Talk.open(line, session=SESSION))).reason == "SESSION_ENDED"
 
 
-async def test_session_that_ends_meanwhile_keeps_the_exchange_from_being_half_kept(
+@pytest.mark.parametrize("how", ["ended", "deleted"])
+async def test_an_exchange_outlives_its_session(alive: Live, line: grpc.aio.Channel, how: str) -> None:
+    talk = await spoken(line, session=SESSION)
+    if how == "ended":
+        await alive.sessions.end(KEY, Request())
+    else:
+        await alive.sessions.delete(KEY, Request())
+    finished = await talk.finish(remember=True)
+    reasons = {"ended": "ERROR_REASON_SESSION_ENDED", "deleted": "ERROR_REASON_RESOURCE_NOT_FOUND"}
+    assert ErrorReason.Name(finished.session_error) == reasons[how]
+    [memory] = await memories(alive)
+    assert memory.text == f"User: {PROMPT}\nAssistant: {''.join(ANSWER)}"
+    assert list(finished.remembered_memories) == [f"namespaces/acme/users/ann/memories/{memory.id}"]
+    if how == "ended":
+        assert await messages(alive) == []
+    else:
+        await alive.sessions.create(ANN, "chat", {}, None, None, Request())
+
+
+async def test_a_session_that_has_got_the_exchange_already_may_end_before_the_retry(
     alive: Live, line: grpc.aio.Channel
 ) -> None:
-    talk = await spoken(line, session=SESSION)
-    await alive.sessions.end(KEY, Request())
+    alive.stack.ledger.failure = StoreFull("ledger")
+    talk = await spoken(line, session=SESSION, generation_id="g1")
     await talk.say(finish={"remember": True})
-    assert (await end_of(talk)).reason == "SESSION_ENDED"
-    assert await memories(alive) == []
+    assert (await end_of(talk)).reason == "STORE_FULL"
+    alive.stack.ledger.failure = None
+    talk = await spoken(line, session=SESSION, generation_id="g1")
+    await alive.sessions.end(KEY, Request())
+    finished = await talk.finish(remember=True)
+    assert not finished.session_error
+    [memory] = await memories(alive)
+    assert memory.provenance[0].messages == ("1", "2")
+
+
+async def test_what_the_user_types_meanwhile_is_kept_in_its_place(alive: Live, line: grpc.aio.Channel) -> None:
+    talk = await Talk.open(line, prompt="Plan a trip", session=SESSION)
+    await talk.write("Sure: ")
+    await talk.write("hm", source=pb.TEXT_SOURCE_REASONING)
+    await talk.write("I'm allergic to cats.", source=pb.TEXT_SOURCE_USER)
+    await talk.write(" ", source=pb.TEXT_SOURCE_TOOL)
+    await talk.write("Noted. ")
+    await talk.write(" \n", source=pb.TEXT_SOURCE_USER)
+    await talk.write("No cats.")
+    await talk.finish(remember=True)
+    assert await messages(alive) == [
+        (Role.USER, "Plan a trip"),
+        (Role.ASSISTANT, "Sure: "),
+        (Role.USER, "I'm allergic to cats."),
+        (Role.ASSISTANT, "Noted. No cats."),
+    ]
+    [memory] = await memories(alive)
+    assert memory.text == (
+        "User: Plan a trip\nAssistant: Sure: \nUser: I'm allergic to cats.\nAssistant: Noted. No cats."
+    )
 
 
 async def test_memories_of_the_session_are_not_sent_to_it(alive: Live, line: grpc.aio.Channel) -> None:
@@ -149,7 +197,7 @@ async def test_memories_of_the_session_are_not_sent_to_it(alive: Live, line: grp
 
 async def test_answer_longer_than_a_memory_is_kept_in_parts(alive: Live) -> None:
     answer = "长" * 300_000
-    kept = await alive.keep(ANN, "chat", "g", Exchange("", answer, ""), GenerationOutcome.COMPLETED, 0)
+    kept = await alive.keep(ANN, "chat", "g", Exchange("", ((Source.MODEL, answer),)), GenerationOutcome.COMPLETED, 0)
     assert kept is not None
     assert len(kept.memories) == 2
     assert "".join(text for _, text in await messages(alive)) == answer
@@ -158,7 +206,7 @@ async def test_answer_longer_than_a_memory_is_kept_in_parts(alive: Live) -> None
 
 async def test_part_of_an_answer_that_says_nothing_is_not_kept(alive: Live) -> None:
     answer = "It is in the attic." + " " * 600_000
-    kept = await alive.keep(ANN, "chat", "g", Exchange("", answer, ""), GenerationOutcome.COMPLETED, 0)
+    kept = await alive.keep(ANN, "chat", "g", Exchange("", ((Source.MODEL, answer),)), GenerationOutcome.COMPLETED, 0)
     assert kept is not None
     assert [text.strip() for _, text in await messages(alive)] == ["It is in the attic."]
     assert [memory.text.strip() for memory in await memories(alive)] == ["It is in the attic."]

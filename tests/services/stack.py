@@ -141,7 +141,14 @@ class Stack:
         learning = Learning(rules, self.times, self.clock, gate, worth_asking if extractor is not None else None)
         self.remembering = Remember(self.residency, self.preparing, self.backlog, learning, self.jobs.unfinished)
         self.memories = Memories(
-            self.residency, self.ledger, self.preparing, self.space, self.backlog, self.moments, learning=learning
+            self.residency,
+            self.ledger,
+            self.preparing,
+            self.space,
+            self.backlog,
+            self.moments,
+            learning=learning,
+            unfinished=self.jobs.unfinished,
         )
         if extractor is not None:
             extract = Extract(self.residency, self.preparing, self.backlog, learning, extractor)

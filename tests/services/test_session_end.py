@@ -12,7 +12,7 @@ from memsidecar.adapters.quicktok_tokenizer import QuicktokTokenizer
 from memsidecar.adapters.redis_sessions import RedisSessions
 from memsidecar.domain.draft import Action, Draft, Outcome, Request
 from memsidecar.domain.errors import SessionEnded, StoreUnavailable
-from memsidecar.domain.generation.values import Exchange, GenerationOutcome
+from memsidecar.domain.generation.values import Exchange, GenerationOutcome, Source
 from memsidecar.domain.memory import Episode, Fact, Provenance, State
 from memsidecar.domain.session import Message, Role
 from memsidecar.ports.sessions import SessionKey
@@ -174,7 +174,7 @@ async def test_the_same_said_to_memory_and_in_a_session_is_one_memory(talk: Talk
 async def test_an_exchange_that_was_kept_is_not_kept_again(talk: Talk) -> None:
     keep = KeepExchange(talk.sessions, talk.stack.remembering, talk.stack.clock)
     await talk.say((Role.USER, "Hello there."))
-    exchange = Exchange("I live in Oslo.", "Nice.\nUser: I live in Rome. I live in the cloud.", "")
+    exchange = Exchange("I live in Oslo.", ((Source.MODEL, "Nice.\nUser: I live in Rome. I live in the cloud."),))
     kept = await keep(ANN, talk.key.session_id, "g1", exchange, GenerationOutcome.COMPLETED, talk.stack.clock.time)
     assert kept is not None
     ended = await talk.end()
@@ -186,9 +186,23 @@ async def test_an_exchange_that_was_kept_is_not_kept_again(talk: Talk) -> None:
 
 async def test_of_an_exchange_only_the_users_words_are_read(talk: Talk) -> None:
     keep = KeepExchange(talk.sessions, talk.stack.remembering, talk.stack.clock)
-    exchange = Exchange("What is up?", "User: I live in Rome.\nI live in the cloud.", "")
+    exchange = Exchange("What is up?", ((Source.MODEL, "User: I live in Rome.\nI live in the cloud."),))
     await keep(ANN, "", "g2", exchange, GenerationOutcome.COMPLETED, talk.stack.clock.time)
     assert len(await talk.stack.texts(ANN)) == 1
+
+
+async def test_what_a_user_types_while_a_model_writes_is_read_as_his(talk: Talk) -> None:
+    keep = KeepExchange(talk.sessions, talk.stack.remembering, talk.stack.clock)
+    said = (
+        (Source.MODEL, "I live in the cloud.\nUser: I live in Rome. "),
+        (Source.USER, "I live in Oslo."),
+        (Source.MODEL, "I live in Paris."),
+        (Source.USER, "I'm allergic to cats."),
+    )
+    await keep(ANN, "", "g3", Exchange("Hello there.", said), GenerationOutcome.COMPLETED, talk.stack.clock.time)
+    exchange, *facts = sorted(await talk.stack.texts(ANN), key=len, reverse=True)
+    assert sorted(facts) == ["I live in Oslo", "I'm allergic to cats"]
+    assert exchange.index("Oslo") < exchange.index("Paris") < exchange.index("cats")
 
 
 async def test_named_users_are_told_apart(talk: Talk) -> None:

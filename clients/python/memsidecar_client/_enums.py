@@ -209,7 +209,8 @@ class FeedbackKind(OpenEnum):
 
 
 class TextSource(OpenEnum):
-    """Where streamed text came from; unspecified is the model. Only what the model wrote is ever remembered."""
+    """Where streamed text came from; unspecified is the model. What the model wrote and what the user typed meanwhile is
+    remembered at the end, if asked for; reasoning and tool results never are."""
 
     UNSPECIFIED = 0
     MODEL = 1

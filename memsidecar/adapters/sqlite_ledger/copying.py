@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memsidecar.adapters.sqlite_ledger.failures import NewerFormat, not_opened, translated
-from memsidecar.adapters.sqlite_ledger.schema import FILE_NAME, FORMAT, open_copy, open_for_reading
+from memsidecar.adapters.sqlite_ledger.lookups import history_id
+from memsidecar.adapters.sqlite_ledger.schema import FILE_NAME, FORMAT, begin_history, open_copy, open_for_reading
 from memsidecar.adapters.sqlite_ledger.verification import verify
 from memsidecar.domain.errors import StoreUnusable
 from memsidecar.domain.scope import Partition
@@ -42,6 +43,7 @@ class Contents:
     newest: int | None
     heads: tuple[tuple[Partition, Head], ...]
     vectors: tuple[tuple[str, int, int], ...]
+    history: int = 0
 
 
 def copy_ledger(directory: Path, target: Path, progress: Progress) -> None:
@@ -77,6 +79,15 @@ def copy_ledger(directory: Path, target: Path, progress: Progress) -> None:
         raise not_opened(error, path) from error
 
 
+def renew_history(copy: Path) -> None:
+    """Begins a history of its own in a copy that is to be written to. Raises StoreUnusable, StoreUnavailable,
+    StoreFull."""
+    try:
+        begin_history(copy)
+    except sqlite3.Error as error:
+        raise translated(error) from error
+
+
 def contents(copy: Path) -> Contents:
     """What a copy holds. Raises StoreUnusable, StoreUnavailable."""
     try:
@@ -98,6 +109,7 @@ def contents(copy: Path) -> Contents:
                 newest,
                 tuple((Partition(n, u), Head(revision, link)) for n, u, revision, link in heads),
                 tuple(vectors),
+                history_id(db),
             )
     except sqlite3.Error as error:
         raise translated(error) from error

@@ -73,6 +73,10 @@ class SqliteLedger:
     async def tail(self, after: int, limit: int) -> Sequence[Entry]:
         return await self._read(lambda db: reading.tail(db, self._codec, after, limit))
 
+    async def history_id(self) -> int:
+        """Of which history its revisions are (`domain.revision`); 0 in a file of an early release."""
+        return await self._read(lookups.history_id)
+
     async def position(self) -> int:
         return await self._read(lookups.position)
 

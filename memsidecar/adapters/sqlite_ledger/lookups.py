@@ -74,6 +74,11 @@ def position(connection: sqlite3.Connection) -> int:
     return int(newest)
 
 
+def history_id(connection: sqlite3.Connection) -> int:
+    found = connection.execute("SELECT value FROM meta WHERE key = 'history'").fetchone()
+    return 0 if found is None else int(found[0])
+
+
 def check(connection: sqlite3.Connection) -> None:
     connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -101,6 +103,21 @@ CREATE INDEX IF NOT EXISTS job_item_due ON job_item (partition, position) WHERE 
 """
 
 
+# Revisions of one history mean nothing in another one. A file of an early release has none.
+_SET_HISTORY = "INSERT INTO meta VALUES ('history', ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+
+
+def new_history() -> int:
+    """Never 0."""
+    return secrets.randbits(62) + 1
+
+
+def begin_history(path: Path) -> None:
+    """Makes the revisions of a file that nobody uses those of a new history. Raises as `open_for_writing`."""
+    with closing(open_for_writing(path)) as connection:
+        connection.execute(_SET_HISTORY, (new_history(),))
+
+
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """The writer's connection; the file is made when it is not there.
 
@@ -158,6 +175,7 @@ def _ensure_tables(connection: sqlite3.Connection) -> None:
             for statement in _TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
+            connection.execute(_SET_HISTORY, (new_history(),))
         if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'job_item_due'").fetchone() is None:
             for statement in _JOB_TABLES.split(";\n"):
                 connection.execute(statement)

@@ -222,8 +222,13 @@ class Generation:
 
     def exchange(self) -> Exchange:
         """What is to be remembered; put together in a few milliseconds at most."""
-        answer = self._written.said_by(Source.UNSPECIFIED, Source.MODEL)
-        return Exchange(self._terms.prompt, answer, self._written.said_by(Source.USER))
+        said: list[tuple[Source, str]] = []
+        for source, text in self._written.runs(Source.UNSPECIFIED, Source.MODEL, Source.USER):
+            speaker = Source.USER if source is Source.USER else Source.MODEL
+            if said and said[-1][0] is speaker:
+                text = said.pop()[1] + text
+            said.append((speaker, text))
+        return Exchange(self._terms.prompt, tuple(said))
 
     @property
     def evaluated_seq(self) -> int:

@@ -198,9 +198,8 @@ Output: TypeAlias = Send | Retract | Watermark | Backoff | Finished
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What finish.remember keeps: the prompt, what the model said and what the user typed meanwhile, each in order.
-    Reasoning and tool results are not in it."""
+    """What finish.remember keeps: the prompt, then what the model said and what the user typed meanwhile, in order,
+    each as `MODEL` or `USER`. Reasoning and tool results are not in it."""
 
     prompt: str
-    answer: str
-    typed: str
+    said: tuple[tuple[Source, str], ...]

@@ -105,12 +105,12 @@ class Written:
         """The delta that the code point before `place` (1 or more) came with."""
         return self._seqs[bisect_left(self._ends, place)]
 
-    def said_by(self, *sources: Source) -> str:
-        """The text of these sources, in order."""
+    def runs(self, *sources: Source) -> list[tuple[Source, str]]:
+        """The text of these sources, in order: what came from one of them until another one came."""
         whole = self.slice(0, self.length)
         ends = [*self._run_starts[1:], self.length]
         runs = zip(self._run_starts, ends, self._run_sources, strict=True) if self._run_sources else ()
-        return "".join(whole[start:end] for start, end, source in runs if source in sources)
+        return [(Source(source), whole[start:end]) for start, end, source in runs if source in sources]
 
     def _close_block(self) -> None:
         self._blocks.append("".join(self._pieces))

@@ -17,13 +17,13 @@ from memsidecar.domain.context.values import (
     Wanted,
 )
 from memsidecar.domain.memory import Memory
-from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.session import Message
 from memsidecar.server.mapping.names import name_of
 from memsidecar.server.mapping.question import read_question
 from memsidecar.server.mapping.recall import set_report
 from memsidecar.server.mapping.sessions import set_message
+from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations
 from memsidecar.v1 import recall_service_pb2 as pb
 from memsidecar.v1 import session_service_pb2

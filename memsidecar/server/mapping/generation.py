@@ -15,13 +15,14 @@ from memsidecar.domain.generation.values import (
     Watermark,
 )
 from memsidecar.domain.recall import Question
-from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.mapping.memory_out import UsageOf, set_memory
 from memsidecar.server.mapping.names import name_of, names_of, read_name
 from memsidecar.server.mapping.question import read_options
 from memsidecar.server.mapping.recall import set_hit
 from memsidecar.server.mapping.values import length, set_seconds
+from memsidecar.server.status import item_error
+from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations
 from memsidecar.services.following import Ended, Following, Happening, Leaving, Opening
 from memsidecar.v1 import generation_service_pb2 as pb
@@ -135,6 +136,8 @@ def _set_finished(target: pb.GenerationFinished, ended: Ended, partition: Partit
     target.retracted = totals.retracted
     target.remembered_memories.extend(names_of(partition, ended.remembered))
     target.revision.token = revision_token(partition, ended.revision)
+    if ended.left_out is not None:
+        _, target.session_error, _ = item_error(ended.left_out)
 
 
 def _read_session(name: str, scope: Scope, violations: Violations) -> str:

@@ -10,10 +10,11 @@ from memsidecar.domain.feedback import Verdict
 from memsidecar.domain.feedback_rules import Judged
 from memsidecar.domain.memory import Kind, State
 from memsidecar.domain.recall import NO_FILTER, Filter, Question, Tier
-from memsidecar.domain.revision import page_token, parse_page_token, parse_revision
+from memsidecar.domain.revision import page_token, parse_page_token
 from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.names import References, read_name
 from memsidecar.server.mapping.values import length, micros_or_none, read_vectors
+from memsidecar.server.tokens import read_revision
 from memsidecar.server.validation import Violations
 from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
@@ -52,7 +53,7 @@ def read_options(options: pb.RecallOptions, scope: Scope, path: str, violations:
         tiers=frozenset(map(Tier, options.tiers)),
         filter=_read_filter(options, references, path),
         max_hits=min(options.max_hits or limits.DEFAULT_HITS, limits.MAX_HITS),
-        min_revision=_read_min_revision(options, scope, path, violations),
+        min_revision=read_revision(options.min_revision.token, scope.partition, f"{path}.min_revision", violations),
         explain=options.include_explanations,
         include_shared=options.include_shared,
         profile=options.profile,
@@ -60,15 +61,6 @@ def read_options(options: pb.RecallOptions, scope: Scope, path: str, violations:
         diversity=options.diversity if options.HasField("diversity") else None,
         only_named_time=options.only_named_time,
     )
-
-
-def _read_min_revision(options: pb.RecallOptions, scope: Scope, path: str, violations: Violations) -> int | None:
-    if not options.min_revision.token:
-        return None
-    revision = parse_revision(options.min_revision.token, scope.partition)
-    if revision is None:
-        violations.add(f"{path}.min_revision.token", f"is not a revision of {scope.partition.name}")
-    return revision
 
 
 def _read_filter(options: pb.RecallOptions, references: References, path: str) -> Filter:

@@ -10,13 +10,13 @@ from functools import lru_cache
 from memsidecar.domain import limits
 from memsidecar.domain.memory import Episode, Memory
 from memsidecar.domain.recall import Hit, HitStanding, MessageHit, Recalled, TierReport, Understanding
-from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.usage import Usage
 from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_usage
 from memsidecar.server.mapping.names import name_of, names_of
 from memsidecar.server.mapping.sessions import set_message
 from memsidecar.server.mapping.values import set_seconds, set_time, varint
+from memsidecar.server.tokens import revision_token
 from memsidecar.services.turn import Turn
 from memsidecar.v1 import memory_pb2
 from memsidecar.v1 import recall_service_pb2 as pb
@@ -119,8 +119,6 @@ def set_report(target: pb.TierReport, report: TierReport) -> None:
         target.message = report.message
 
 
-# Between two writes all recalls answer the same one.
-_token = lru_cache(maxsize=1024)(revision_token)
 _HIT_TAG = bytes((pb.RecallOnceResponse.HITS_FIELD_NUMBER << 3 | 2,))
 
 
@@ -128,7 +126,7 @@ def once_response(recalled: Recalled, partition: Partition) -> pb.RecallOnceResp
     """The answer without its hits. Of messages that take more than half of what an answer may, the weakest are left
     out, and it is degraded."""
     response = pb.RecallOnceResponse(degraded=recalled.degraded, confidence=recalled.confidence)
-    response.revision.token = _token(partition, recalled.revision)
+    response.revision.token = revision_token(partition, recalled.revision)
     for report in recalled.reports:
         set_report(response.tier_reports.add(), report)
     if recalled.understanding is not None:
@@ -196,7 +194,7 @@ def summary_response(recalled: Recalled, partition: Partition) -> pb.RecallRespo
         set_report(summary.tier_reports.add(), report)
     summary.degraded = recalled.degraded
     summary.confidence = recalled.confidence
-    summary.revision.token = _token(partition, recalled.revision)
+    summary.revision.token = revision_token(partition, recalled.revision)
     if recalled.understanding is not None:
         _set_analysis(summary.analysis, recalled.understanding, partition)
     return response

@@ -22,12 +22,14 @@ from memsidecar.server.mapping.generation import (
 from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.mapping.names import read_scope
 from memsidecar.server.validation import Violations, check
-from memsidecar.services.following import Following
+from memsidecar.services.following import Ended, Following
 from memsidecar.services.generation import RecallDuring
 from memsidecar.v1 import generation_service_pb2 as pb
 
 # What an idle client has to take the status of its stream; one that does not read takes none, and is cancelled.
 _UNREAD_SECONDS: Final = 1.0
+# A message that was sent in the same breath as finish is here by then. Whoever closes his side is not waited for.
+_SAME_BREATH: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class GenerationServicer:
             async with aclosing(following.happenings()) as happenings:
                 async for happening in happenings:
                     incoming.offers()
+                    if isinstance(happening, Ended):
+                        incoming.require_silence()
                     yield happening_response(happening, partition, self._now(), self._usage_of)
                     incoming.took()
         finally:
@@ -82,6 +86,9 @@ class _Incoming:
         self.opened: asyncio.Future[tuple[Following, int]] = self._loop.create_future()
         self._following: Following | None = None
         self._finished = self._offered = self._is_overdue = False
+        self._finish: pb.GenerationFinish | None = None
+        self._finishing: asyncio.TimerHandle | None = None
+        self._wrong: Exception | None = None
         self._received = time.monotonic()
         self._idle = self._loop.call_later(settings.idle, self._look_for_life)
 
@@ -106,11 +113,19 @@ class _Incoming:
                 self._received = time.monotonic()
             if not self._finished:
                 raise ProtocolViolation("finish" if self._following else "start", "the end of the stream")
+            self._end()
         except Exception as error:
             self._fail(error)
 
+    def require_silence(self) -> None:
+        """Raises what was wrong with anything that came after finish."""
+        if self._wrong is not None:
+            raise self._wrong
+
     def stop(self) -> None:
         self._idle.cancel()
+        if self._finishing is not None:
+            self._finishing.cancel()
         if self._following is not None:
             self._following.stop()
         if self.opened.done() and not self.opened.cancelled():
@@ -161,10 +176,22 @@ class _Incoming:
                 key = read_memory_key(message.memory, "feedback.memory", scope)
                 await following.judge(key, Verdict(message.kind))
             case "finish":
-                following.finish(GenerationOutcome(message.outcome), message.remember)
-                self._finished = True
+                # Not at once: what is wrong with a message that is here already is told before anything is kept.
+                self._finished, self._finish = True, message
+                self._finishing = self._loop.call_later(_SAME_BREATH, self._loop.call_soon, self._end)
+
+    def _end(self) -> None:
+        """The agent has said its last: there is nothing more, or not yet."""
+        finish, self._finish = self._finish, None
+        if finish is None or self._following is None or self._wrong is not None:
+            return
+        try:
+            self._following.finish(GenerationOutcome(finish.outcome), finish.remember)
+        except Exception as error:
+            self._fail(error)
 
     def _fail(self, error: Exception) -> None:
+        self._wrong = self._wrong or error
         if self._following is not None:
             self._following.fail(error)
         elif not self.opened.done():

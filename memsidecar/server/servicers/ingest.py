@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 from memsidecar.domain import limits
 from memsidecar.domain.draft import Draft, Outcome, Request
 from memsidecar.domain.errors import InvalidField, ProtocolViolation, SidecarError, StreamIdle
-from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.server.mapping.memory_in import read_item
 from memsidecar.server.mapping.memory_out import UsageOf
@@ -19,6 +18,7 @@ from memsidecar.server.mapping.names import read_scope
 from memsidecar.server.mapping.outcome_out import Outcomes, action_of, flattened, set_stages
 from memsidecar.server.servicers.writes import hashed, large_request_of, request_of
 from memsidecar.server.status import item_error
+from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.remember import Remember, Remembered, Stages, Wait
 from memsidecar.services.turn import Turn

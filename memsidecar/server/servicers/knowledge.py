@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from memsidecar.domain.conflict import ConflictState
-from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
 from memsidecar.server.mapping.conflict_in import read_choice
 from memsidecar.server.mapping.conflict_out import set_conflict, set_memories
@@ -15,6 +14,7 @@ from memsidecar.server.mapping.names import Collection, References, name_of, rea
 from memsidecar.server.mapping.values import read_as_of
 from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.writes import large_request_of, request_of
+from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.knowledge import Knowledge, Settled
 from memsidecar.services.neighbours import Near, Neighbours

@@ -10,7 +10,6 @@ from memsidecar.domain import limits
 from memsidecar.domain.as_of import AsOf
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.memory import Memory
-from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Partition
 from memsidecar.server.mapping.memory_in import read_memory, read_policy
 from memsidecar.server.mapping.memory_out import UsageOf, set_memory, set_revision
@@ -22,6 +21,7 @@ from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.ingest import Ingest
 from memsidecar.server.servicers.watching import Watching
 from memsidecar.server.servicers.writes import large_request_of, request_of
+from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.memories import Memories, Written
 from memsidecar.services.turn import Turn

@@ -7,7 +7,6 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from memsidecar.domain.recall import Hit, MessageHit, Question, Recalled
-from memsidecar.domain.revision import revision_token
 from memsidecar.server.mapping.context import context_response, read_wanted
 from memsidecar.server.mapping.memory_out import UsageOf
 from memsidecar.server.mapping.names import read_scope
@@ -21,6 +20,7 @@ from memsidecar.server.mapping.recall import (
     with_hits,
 )
 from memsidecar.server.servicers.writes import request_of
+from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.context import BuildContext
 from memsidecar.services.feedback import GiveFeedback

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from memsidecar.domain.draft import Outcome
-from memsidecar.domain.revision import revision_token
 from memsidecar.domain.scope import Scope
 from memsidecar.domain.session import Session
 from memsidecar.ports.sessions import SessionKey
@@ -25,6 +24,7 @@ from memsidecar.server.mapping.sessions import (
 from memsidecar.server.mapping.values import length
 from memsidecar.server.paging import Page, fill
 from memsidecar.server.servicers.writes import large_request_of, request_of
+from memsidecar.server.tokens import revision_token
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.session_end import MAX_OUTCOMES, EndSession
 from memsidecar.services.sessions import Sessions

@@ -8,12 +8,12 @@ from contextlib import aclosing, contextmanager
 
 from memsidecar.domain.errors import Overloaded
 from memsidecar.domain.recall import Filter
-from memsidecar.domain.revision import parse_revision, revision_token
 from memsidecar.domain.scope import Partition, Scope
 from memsidecar.server.mapping.conflict_out import set_conflict
 from memsidecar.server.mapping.memory_out import set_revision
 from memsidecar.server.mapping.names import References, read_scope
 from memsidecar.server.mapping.question import read_filter
+from memsidecar.server.tokens import read_revision, revision_token
 from memsidecar.server.validation import Violations, check
 from memsidecar.services.watch import Alive, Behind, Changed, Contradicted, Watch, Watched
 from memsidecar.v1 import watch_pb2 as pb
@@ -39,11 +39,7 @@ class Watching:
         violations.raise_any()
         scope = read_scope(request.scope, self._default_namespace)
         wanted = read_filter(request.filter, "filter", References(scope.partition, violations))
-        after = None
-        if request.after.token:
-            after = parse_revision(request.after.token, scope.partition)
-            if after is None:
-                violations.add("after.token", f"is not a revision of {scope.partition.name}")
+        after = read_revision(request.after.token, scope.partition, "after", violations)
         violations.raise_any()
         return scope, wanted, after
 

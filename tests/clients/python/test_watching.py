@@ -108,11 +108,11 @@ async def test_a_watch_goes_on_after_what_it_told_last(client: AsyncMemsidecar, 
 async def test_what_does_not_pass_ends_the_watch_after_what_came_before(
     client: AsyncMemsidecar, fake: FakeSidecar
 ) -> None:
-    lasting = Failure(grpc.StatusCode.FAILED_PRECONDITION, "after is ahead of this store")
+    lasting = Failure(grpc.StatusCode.FAILED_PRECONDITION, "after is no revision of this store")
     fake.watches += [[begins("r1"), change("r2"), GONE], [lasting]]
     async with client.watch_memories() as watch:
         assert revisions(await some(watch, 3)) == ["r2"]
-        with pytest.raises(FailedPrecondition, match="ahead"):
+        with pytest.raises(FailedPrecondition, match="no revision"):
             await asyncio.wait_for(anext(watch), 10)
         assert await watch.next_event() is None
         assert watch.revision == "r2"

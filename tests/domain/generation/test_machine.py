@@ -232,7 +232,10 @@ def test_what_is_remembered_is_what_stands_of_the_model_and_of_the_user() -> Non
     stream.write("{}", source=Source.TOOL)
     stream.write("sure?", source=Source.USER)
     stream.write(" Yes.")
-    assert stream.machine.exchange() == Exchange("Where is Anna?", "She is in Rome. Yes.", "sure?")
+    assert stream.machine.exchange() == Exchange(
+        "Where is Anna?",
+        ((Source.MODEL, "She is in Rome."), (Source.USER, "sure?"), (Source.MODEL, " Yes.")),
+    )
 
 
 def test_a_silent_stream_is_known_to_be_alive() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -362,9 +364,11 @@ class Following(RuleBasedStateMachine):
     @invariant()
     def what_is_remembered_stands(self) -> None:
         if hasattr(self, "machine"):
-            said = "".join(text for text, source in self.deltas if source in (Source.UNSPECIFIED, Source.MODEL))
-            typed = "".join(text for text, source in self.deltas if source is Source.USER)
-            assert self.machine.exchange() == Exchange(self.terms.prompt, said, typed)
+            speakers = {Source.UNSPECIFIED: Source.MODEL, Source.MODEL: Source.MODEL, Source.USER: Source.USER}
+            spoken = [(speakers[source], text) for text, source in self.deltas if text and source in speakers]
+            turns = groupby(spoken, key=lambda each: each[0])
+            said = tuple((speaker, "".join(text for _, text in texts)) for speaker, texts in turns)
+            assert self.machine.exchange() == Exchange(self.terms.prompt, said)
 
 
 Following.TestCase.settings = settings(

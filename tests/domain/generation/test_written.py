@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -49,8 +50,11 @@ def test_it_is_the_list_of_the_deltas_that_stand(first: int, steps: list[object]
     if end:
         assert text.delta_before(end) == first + sum(place < end for place in ends)
     for source in Source:
-        assert text.said_by(source) == "".join(each for each, theirs in held if theirs is source)
-    assert text.said_by(*Source) == whole
+        theirs = [each for each, whose in held if whose is source]
+        assert "".join(run for _, run in text.runs(source)) == "".join(theirs)
+    runs = text.runs(*Source)
+    assert "".join(run for _, run in runs) == whole
+    assert all(one[0] is not other[0] for one, other in pairwise(runs))
 
 
 @pytest.mark.parametrize("seq", [0, 2, 4, 5])

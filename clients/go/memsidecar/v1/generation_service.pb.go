@@ -26,14 +26,14 @@ const (
 type TextSource int32
 
 const (
-	// The model's output.
+	// The model's output. Remembered, as said by an assistant.
 	TextSource_TEXT_SOURCE_UNSPECIFIED TextSource = 0
 	TextSource_TEXT_SOURCE_MODEL       TextSource = 1
 	// What it thinks before it answers. Recalled on, never remembered.
 	TextSource_TEXT_SOURCE_REASONING TextSource = 2
 	// A tool's result. Recalled on, never remembered.
 	TextSource_TEXT_SOURCE_TOOL TextSource = 3
-	// What the user types meanwhile.
+	// What the user types meanwhile. Remembered in its place, as the user's own words.
 	TextSource_TEXT_SOURCE_USER TextSource = 4
 )
 
@@ -348,7 +348,8 @@ type RecallDuringRequest_Feedback struct {
 
 type RecallDuringRequest_Finish struct {
 	// The last message. A stream that ends without it is abandoned: nothing of it is
-	// remembered.
+	// remembered. Whatever comes after it, until the server has answered with finished,
+	// is a PROTOCOL_VIOLATION; if it was sent in the same breath, nothing is remembered.
 	Finish *GenerationFinish `protobuf:"bytes,7,opt,name=finish,proto3,oneof"`
 }
 
@@ -939,8 +940,10 @@ func (x *GenerationFeedback) GetKind() FeedbackKind {
 type GenerationFinish struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Outcome GenerationOutcome      `protobuf:"varint,1,opt,name=outcome,proto3,enum=memsidecar.v1.GenerationOutcome" json:"outcome,omitempty"`
-	// Append the prompt and the model's text to the session, when there is one, and
-	// remember both as an episode of the scope.
+	// Append the prompt, the model's text and what the user typed meanwhile to the
+	// session, when there is one, and remember it all as an episode of the scope, of which
+	// the user's words are read. A session that has ended or is gone meanwhile gets
+	// nothing (GenerationFinished.session_error).
 	Remember      bool `protobuf:"varint,2,opt,name=remember,proto3" json:"remember,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1140,7 +1143,8 @@ type RecallDuringResponse_Draining struct {
 }
 
 type RecallDuringResponse_Finished struct {
-	// The last message, after finish.
+	// The last message, after finish. What the client sends from then on nobody reads,
+	// and the stream ends with OK.
 	Finished *GenerationFinished `protobuf:"bytes,7,opt,name=finished,proto3,oneof"`
 }
 
@@ -1616,8 +1620,12 @@ type GenerationFinished struct {
 	RememberedMemories []string  `protobuf:"bytes,4,rep,name=remembered_memories,json=rememberedMemories,proto3" json:"remembered_memories,omitempty"`
 	Revision           *Revision `protobuf:"bytes,5,opt,name=revision,proto3" json:"revision,omitempty"`
 	// How far the text was considered.
-	EvaluatedSeq  int64 `protobuf:"varint,6,opt,name=evaluated_seq,json=evaluatedSeq,proto3" json:"evaluated_seq,omitempty"`
-	Retracted     int64 `protobuf:"varint,7,opt,name=retracted,proto3" json:"retracted,omitempty"`
+	EvaluatedSeq int64 `protobuf:"varint,6,opt,name=evaluated_seq,json=evaluatedSeq,proto3" json:"evaluated_seq,omitempty"`
+	Retracted    int64 `protobuf:"varint,7,opt,name=retracted,proto3" json:"retracted,omitempty"`
+	// Why the session has not got what was remembered: it had ended
+	// (ERROR_REASON_SESSION_ENDED), or was gone (ERROR_REASON_RESOURCE_NOT_FOUND). Unset
+	// when it has.
+	SessionError  ErrorReason `protobuf:"varint,8,opt,name=session_error,json=sessionError,proto3,enum=memsidecar.v1.ErrorReason" json:"session_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1701,11 +1709,18 @@ func (x *GenerationFinished) GetRetracted() int64 {
 	return 0
 }
 
+func (x *GenerationFinished) GetSessionError() ErrorReason {
+	if x != nil {
+		return x.SessionError
+	}
+	return ErrorReason_ERROR_REASON_UNSPECIFIED
+}
+
 var File_memsidecar_v1_generation_service_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\n" +
-	"&memsidecar/v1/generation_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/recall_service.proto\x1a\x19memsidecar/v1/scope.proto\"\x92\x03\n" +
+	"&memsidecar/v1/generation_service.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a memsidecar/v1/error_reason.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\"memsidecar/v1/recall_service.proto\x1a\x19memsidecar/v1/scope.proto\"\x92\x03\n" +
 	"\x13RecallDuringRequest\x126\n" +
 	"\x05start\x18\x01 \x01(\v2\x1e.memsidecar.v1.GenerationStartH\x00R\x05start\x12.\n" +
 	"\x04text\x18\x02 \x01(\v2\x18.memsidecar.v1.TextDeltaH\x00R\x04text\x12,\n" +
@@ -1805,7 +1820,7 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\fmin_interval\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\";\n" +
 	"\bDraining\x12/\n" +
-	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\x9a\x02\n" +
+	"\x05grace\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"\xdb\x02\n" +
 	"\x12GenerationFinished\x12\x1b\n" +
 	"\thits_sent\x18\x01 \x01(\x03R\bhitsSent\x12 \n" +
 	"\vevaluations\x18\x02 \x01(\x03R\vevaluations\x12\x1c\n" +
@@ -1813,7 +1828,8 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\x13remembered_memories\x18\x04 \x03(\tR\x12rememberedMemories\x123\n" +
 	"\brevision\x18\x05 \x01(\v2\x17.memsidecar.v1.RevisionR\brevision\x12#\n" +
 	"\revaluated_seq\x18\x06 \x01(\x03R\fevaluatedSeq\x12\x1c\n" +
-	"\tretracted\x18\a \x01(\x03R\tretracted*\x87\x01\n" +
+	"\tretracted\x18\a \x01(\x03R\tretracted\x12?\n" +
+	"\rsession_error\x18\b \x01(\x0e2\x1a.memsidecar.v1.ErrorReasonR\fsessionError*\x87\x01\n" +
 	"\n" +
 	"TextSource\x12\x1b\n" +
 	"\x17TEXT_SOURCE_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -1880,6 +1896,7 @@ var file_memsidecar_v1_generation_service_proto_goTypes = []any{
 	(*Revision)(nil),             // 25: memsidecar.v1.Revision
 	(*Hit)(nil),                  // 26: memsidecar.v1.Hit
 	(*Memory)(nil),               // 27: memsidecar.v1.Memory
+	(ErrorReason)(0),             // 28: memsidecar.v1.ErrorReason
 }
 var file_memsidecar_v1_generation_service_proto_depIdxs = []int32{
 	4,  // 0: memsidecar.v1.RecallDuringRequest.start:type_name -> memsidecar.v1.GenerationStart
@@ -1913,13 +1930,14 @@ var file_memsidecar_v1_generation_service_proto_depIdxs = []int32{
 	23, // 28: memsidecar.v1.Backoff.min_interval:type_name -> google.protobuf.Duration
 	23, // 29: memsidecar.v1.Draining.grace:type_name -> google.protobuf.Duration
 	25, // 30: memsidecar.v1.GenerationFinished.revision:type_name -> memsidecar.v1.Revision
-	3,  // 31: memsidecar.v1.GenerationService.RecallDuring:input_type -> memsidecar.v1.RecallDuringRequest
-	13, // 32: memsidecar.v1.GenerationService.RecallDuring:output_type -> memsidecar.v1.RecallDuringResponse
-	32, // [32:33] is the sub-list for method output_type
-	31, // [31:32] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	28, // 31: memsidecar.v1.GenerationFinished.session_error:type_name -> memsidecar.v1.ErrorReason
+	3,  // 32: memsidecar.v1.GenerationService.RecallDuring:input_type -> memsidecar.v1.RecallDuringRequest
+	13, // 33: memsidecar.v1.GenerationService.RecallDuring:output_type -> memsidecar.v1.RecallDuringResponse
+	33, // [33:34] is the sub-list for method output_type
+	32, // [32:33] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_generation_service_proto_init() }
@@ -1927,6 +1945,7 @@ func file_memsidecar_v1_generation_service_proto_init() {
 	if File_memsidecar_v1_generation_service_proto != nil {
 		return
 	}
+	file_memsidecar_v1_error_reason_proto_init()
 	file_memsidecar_v1_memory_proto_init()
 	file_memsidecar_v1_recall_service_proto_init()
 	file_memsidecar_v1_scope_proto_init()

@@ -54,7 +54,10 @@ type MemoryServiceClient interface {
 	BatchGetMemories(ctx context.Context, in *BatchGetMemoriesRequest, opts ...grpc.CallOption) (*BatchGetMemoriesResponse, error)
 	// ListMemories pages through a scope in the order of creation.
 	ListMemories(ctx context.Context, in *ListMemoriesRequest, opts ...grpc.CallOption) (*ListMemoriesResponse, error)
-	// UpdateMemory changes the fields in the mask and records a revision.
+	// UpdateMemory changes the fields in the mask and records a revision. An episode
+	// that gets another text or speaker is read as a remembered one is, at once or by a
+	// job: what was read from it alone, and it says no longer, is deleted, and what it
+	// still says stays the same memory. One that was stored unread stays so.
 	UpdateMemory(ctx context.Context, in *UpdateMemoryRequest, opts ...grpc.CallOption) (*UpdateMemoryResponse, error)
 	// DeleteMemory soft-deletes, or purges at once when asked. What was read from the
 	// memory alone, and names that only it held, go with it.
@@ -230,7 +233,10 @@ type MemoryServiceServer interface {
 	BatchGetMemories(context.Context, *BatchGetMemoriesRequest) (*BatchGetMemoriesResponse, error)
 	// ListMemories pages through a scope in the order of creation.
 	ListMemories(context.Context, *ListMemoriesRequest) (*ListMemoriesResponse, error)
-	// UpdateMemory changes the fields in the mask and records a revision.
+	// UpdateMemory changes the fields in the mask and records a revision. An episode
+	// that gets another text or speaker is read as a remembered one is, at once or by a
+	// job: what was read from it alone, and it says no longer, is deleted, and what it
+	// still says stays the same memory. One that was stored unread stays so.
 	UpdateMemory(context.Context, *UpdateMemoryRequest) (*UpdateMemoryResponse, error)
 	// DeleteMemory soft-deletes, or purges at once when asked. What was read from the
 	// memory alone, and names that only it held, go with it.

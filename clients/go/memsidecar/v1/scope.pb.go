@@ -98,7 +98,9 @@ func (x *Scope) GetSession() string {
 }
 
 // Revision is a point in a partition's write order. A read that carries the
-// revision of an earlier write observes that write.
+// revision of an earlier write observes that write. A restored store takes none from
+// before the restore (REVISION_UNKNOWN), however much has been written since: read
+// anew, and go on from the revision of that.
 type Revision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Opaque. Compare by passing it back, never by parsing it.
