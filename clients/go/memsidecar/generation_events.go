@@ -90,5 +90,8 @@ type GenerationSummary struct {
 	EvaluatedSeq int64
 	// Remembered are the names of the memories that finishing has stored.
 	Remembered []string
-	Revision   *memsidecarv1.Revision
+	// SessionError is why the session has not got what was remembered, a reason as in
+	// Error ("SESSION_ENDED"), or empty.
+	SessionError string
+	Revision     *memsidecarv1.Revision
 }

@@ -276,6 +276,7 @@ func (g *generationRun) finished(message *memsidecarv1.GenerationFinished) {
 		Coalesced:    message.GetCoalesced(),
 		EvaluatedSeq: g.script.ownSeq(message.GetEvaluatedSeq()),
 		Remembered:   message.GetRememberedMemories(),
+		SessionError: reasonName(message.GetSessionError()),
 		Revision:     message.GetRevision(),
 	}
 }

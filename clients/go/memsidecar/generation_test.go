@@ -43,6 +43,23 @@ func flush(t *testing.T, generation *memsidecar.Generation) *memsidecar.Watermar
 	return mark
 }
 
+func TestTheSummarySaysWhyTheSessionHasNotGotWhatIsRemembered(t *testing.T) {
+	f := startFake(t)
+	f.generations = []func(*generationCall) error{func(c *generationCall) error {
+		c.started(16)
+		c.until(isFinish)
+		return c.stream.Send(&memsidecarv1.RecallDuringResponse{Event: &memsidecarv1.RecallDuringResponse_Finished{
+			Finished: &memsidecarv1.GenerationFinished{
+				SessionError: memsidecarv1.ErrorReason_ERROR_REASON_SESSION_ENDED,
+			},
+		}})
+	}}
+	summary, err := open(t, f).Finish(t.Context())
+	if err != nil || summary.SessionError != "SESSION_ENDED" {
+		t.Errorf("%+v, %v", summary, err)
+	}
+}
+
 func TestSpansAreInBytesOfWhatWasFed(t *testing.T) {
 	f := startFake(t)
 	f.generations = []func(*generationCall) error{func(c *generationCall) error {

@@ -209,7 +209,7 @@ class FeedbackKind(OpenEnum):
 
 
 class TextSource(OpenEnum):
-    """Where streamed text came from; unspecified is the model. What the model wrote and what the user typed meanwhile is
+    """Where streamed text came from; unspecified is the model. What the model wrote and what the user typed is
     remembered at the end, if asked for; reasoning and tool results never are."""
 
     UNSPECIFIED = 0

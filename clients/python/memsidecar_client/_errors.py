@@ -22,6 +22,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memsidecar_client._status_details import StatusDetails, Violation
+from memsidecar_client.v1 import error_reason_pb2
+
+_REASONS: Mapping[int, str] = {number: name for name, number in error_reason_pb2.ErrorReason.items()}
+
+
+def reason_name(reason: int) -> str:
+    """The name of an ErrorReason without its prefix; empty for none, the number of one that is not known here."""
+    name = _REASONS.get(reason, str(reason)).removeprefix("ERROR_REASON_")
+    return "" if name == "UNSPECIFIED" else name
 
 
 class MemsidecarError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memsidecar_client._enums import RetractionReason
+from memsidecar_client._errors import reason_name
 from memsidecar_client._generation_values import Backoff, GenerationTerms, Recalled, Trigger, Watermark
 from memsidecar_client._memory_mapping import memory_from_proto
 from memsidecar_client._memory_values import Memory
@@ -54,6 +55,10 @@ def recalled_from_proto(message: generation_service_pb2.HitFound) -> Recalled:
 
 def successor_from_proto(message: generation_service_pb2.HitRetracted) -> Memory | None:
     return memory_from_proto(message.successor) if message.HasField("successor") else None
+
+
+def session_error_from_proto(message: generation_service_pb2.GenerationFinished) -> str:
+    return reason_name(message.session_error)
 
 
 def reason_from_proto(message: generation_service_pb2.HitRetracted) -> RetractionReason:

@@ -20,6 +20,7 @@ from memsidecar_client._generation_mapping import (
     backoff_from_proto,
     reason_from_proto,
     recalled_from_proto,
+    session_error_from_proto,
     successor_from_proto,
     terms_from_proto,
     watermark_from_proto,
@@ -350,6 +351,7 @@ class GenerationRun:
             remembered=tuple(message.remembered_memories),
             revision=message.revision.token,
             resumed=self._resumed,
+            session_error=session_error_from_proto(message),
         )
 
     def _tell(self, event: GenerationEvent) -> None:

@@ -113,8 +113,9 @@ class GenerationSummary:
     """What came of a generation. `recalled`, `retracted` and `resumed` count over all of it, what the server counts
     (`evaluations`, `coalesced`) since it was resumed last.
 
-    `remembered` are the names of the memories that finishing has stored. `evaluated_seq` is how far the text was
-    considered.
+    `remembered` are the names of the memories that finishing has stored. `session_error` is why the session has not got
+    what was remembered, a reason as in `MemsidecarError.reason` ("SESSION_ENDED"), or empty. `evaluated_seq` is how far
+    the text was considered.
     """
 
     recalled: int
@@ -125,3 +126,4 @@ class GenerationSummary:
     remembered: tuple[str, ...]
     revision: str
     resumed: int = 0
+    session_error: str = ""

@@ -8,7 +8,7 @@ import grpc
 
 from memsidecar_client._defaults import MAX_BATCH_BYTES, MAX_BATCH_ITEMS
 from memsidecar_client._enums import ConflictPolicy, RememberAction, WriteWait
-from memsidecar_client._errors import MemsidecarError, make_error
+from memsidecar_client._errors import MemsidecarError, make_error, reason_name
 from memsidecar_client._memory_mapping import (
     embedding_to_proto,
     memory_from_proto,
@@ -28,13 +28,12 @@ from memsidecar_client._remember_values import (
 )
 from memsidecar_client._status_details import StatusDetails
 from memsidecar_client._times import to_timestamp
-from memsidecar_client.v1 import conflict_pb2, error_reason_pb2, memory_service_pb2
+from memsidecar_client.v1 import conflict_pb2, memory_service_pb2
 
 # Tag and length in front of a repeated message of at most 4 MiB.
 _ITEM_FRAMING_BYTES = 5
 
 _CODES: Mapping[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
-_REASONS: Mapping[int, str] = {number: name for name, number in error_reason_pb2.ErrorReason.items()}
 
 
 def item_to_proto(given: Rememberable) -> memory_service_pb2.RememberItem:
@@ -146,8 +145,7 @@ def item_result_from_proto(message: memory_service_pb2.ItemResult, offset: int =
 
 def _item_error(message: memory_service_pb2.ItemError) -> MemsidecarError:
     code = _CODES.get(message.code, str(message.code))
-    reason = _REASONS.get(message.reason, str(message.reason)).removeprefix("ERROR_REASON_")
-    return make_error(code, message.message, StatusDetails("" if reason == "UNSPECIFIED" else reason))
+    return make_error(code, message.message, StatusDetails(reason_name(message.reason)))
 
 
 def summary_from_proto(message: memory_service_pb2.StreamRememberResponse) -> StreamSummary:

@@ -63,6 +63,21 @@ async def test_nothing_is_sent_after_finish_whatever_comes_then(
     assert server.streams[0].kinds() == ["start", "finish"]
 
 
+async def test_the_result_says_why_the_session_has_not_got_what_is_remembered(
+    writer: AsyncMemsidecar, server: ScriptedGeneration
+) -> None:
+    async def without_a_session(stream: Stream) -> None:
+        await stream.started()
+        await stream.until("finish")
+        await stream.send(finished={"remembered_memories": ["m"], "session_error": "ERROR_REASON_SESSION_ENDED"})
+
+    server.scripts = [without_a_session]
+    async with writer.generation(remember=True) as generation:
+        await generation.feed("a.")
+    assert generation.result is not None
+    assert (generation.result.remembered, generation.result.session_error) == (("m",), "SESSION_ENDED")
+
+
 async def test_leaving_by_an_exception_abandons_and_cancels(
     writer: AsyncMemsidecar, server: ScriptedGeneration
 ) -> None:
