@@ -23,7 +23,7 @@ from memsidecar.domain.reading import sources_of
 from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.slots import BEARS, bears_on, slot_of
-from memsidecar.domain.tokens import token_counts, tokens
+from memsidecar.domain.tokens import share_of_pairs, token_counts, tokens
 from memsidecar.domain.traits import Trait
 from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
@@ -108,6 +108,7 @@ class Search:
         self._vector: Matrix | None = None
         self._over_graph = False
         self._over: tuple[str, ...] = ()
+        self._pairs = share_of_pairs(analysis.terms)
 
     def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None, wider: int = 1) -> None:
         """Ask every source and rank. `wider` times as many candidates as usual."""
@@ -258,7 +259,7 @@ class Search:
             score,
             Tier.GRAPH,
             (Component(LINKED, score, 1.0, score),) if self._question.explain else (),
-            confidence=hit_confidence(score, best),
+            confidence=hit_confidence(score, best, self._pairs),
             suspicious=self._is_suspicious(self._resident.lookup.rows[memory.id]),
             standings=self._statements.standings(memory),
         )
@@ -281,7 +282,7 @@ class Search:
             memory,
             score,
             tier,
-            confidence=hit_confidence(score, best),
+            confidence=hit_confidence(score, best, self._pairs),
             suspicious=suspicious,
         )
         if not self._question.explain:
