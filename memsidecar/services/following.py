@@ -30,15 +30,16 @@ from memsidecar.domain.generation.values import (
     Terms,
     Watermark,
 )
-from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.question import names_any
-from memsidecar.domain.recall import Hit, Question, Tier
+from memsidecar.domain.recall import Question
 from memsidecar.domain.rewriting import rewrite
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.session import Message, Role
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.ports.tracing import Tracer
+from memsidecar.services.candidates import found as found_now
+from memsidecar.services.candidates import known as known_now
 from memsidecar.services.changes import Changes
 from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.feedback import GiveFeedback
@@ -57,9 +58,10 @@ _log = logging.getLogger(__name__)
 PATIENCE = 1.0
 # Known memories read before others get a turn of the event loop, if that has taken long.
 KNOWN_AT_ONCE = 32
-# Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
-COUNTED = 20_000
-CHARS_A_TOKEN = 4
+# Characters that are made comparable on the loop, about a millisecond; more of them in a thread.
+READ_INLINE = 8_192
+# Hits of a search for each that is wanted: some will turn out to be told already.
+FOR_EACH = 2
 # Seconds for which evaluations are parts of the stream's span: most answers are written by then. Later ones are traces
 # of their own that name it, because a trace of hours is shown by nothing and lost when the process ends.
 ONE_TRACE = 300.0
@@ -139,6 +141,12 @@ class Following:
         # When the work looks around by itself, if it sleeps.
         self._wakes = math.inf
         self._runner: asyncio.Task[None] | None = None
+        # What is to be called when it is over.
+        self.unheard: list[Callable[[], None]] = []
+
+    def heard(self, messages: Sequence[Message]) -> None:
+        """Messages of the session that it belongs to."""
+        self._machine.heard(f"{each.name}: {each.text}" if each.name else each.text for each in messages)
 
     async def start(self) -> int:
         """Begin; the revision of the memory. Raises as `Recall.once`."""
@@ -149,12 +157,18 @@ class Following:
             resident = await self._parts.residency.view(partition)
             self._standing.reached(partition, resident.head.revision)
         await self._know()
+        if len(self.opening.terms.prompt) <= READ_INLINE and not self.opening.session:
+            self._machine.read()
+        else:
+            await asyncio.to_thread(self._machine.read)
         self._runner = asyncio.create_task(self._run(), name="recall-during")
         return self._standing.reached(self._partitions[0], revision)
 
     def stop(self) -> None:
         """Whatever it was at: the work is told to end, and nothing is held any more. May be called again."""
         self._standing.close()
+        for unheard in self.unheard:
+            unheard()
         if self._end is not None:
             self._end.cancel()
         if self._runner is not None:
@@ -263,7 +277,7 @@ class Following:
                 resident = await self._parts.residency.view(partition)
                 memories = filter(None, map(resident.memory, known[start : start + KNOWN_AT_ONCE]))
                 now = self._parts.clock.now()
-                self._machine.knows([_known(Statements(resident, now, now), each) for each in memories])
+                self._machine.knows([known_now(Statements(resident, now, now), each) for each in memories])
                 await turn.give()
         self._standing.await_end()
 
@@ -304,7 +318,7 @@ class Following:
         question = replace(
             self.opening.question,
             text=_looked_for(evaluation, terms.prompt),
-            max_hits=terms.max_hits,
+            max_hits=terms.max_hits * FOR_EACH,
             soft_deadline=PATIENCE,
             # Found again by nearly every sentence of an answer: not to be read, counted and written once more.
             without=self._machine.told(),
@@ -320,7 +334,12 @@ class Following:
             else:
                 # What is less likely is never sent.
                 hits = () if recalled is None else recalled.hits
-                likely = [self._candidate(hit) for hit in hits if hit.confidence >= terms.min_confidence]
+                parts = self._parts
+                likely = [
+                    found_now(hit, parts.residency, parts.tokenizer)
+                    for hit in hits
+                    if hit.confidence >= terms.min_confidence
+                ]
                 found, degraded = None if recalled is None else likely, recalled is not None and recalled.degraded
             # No turn of the loop since the search: a change of what was found comes after.
             self._machine.evaluated(evaluation, found, degraded, self._now())
@@ -328,10 +347,6 @@ class Following:
         self._parts.counts.evaluations.note(outcome, self._now() - began)
         self._standing.await_end()
         self._ready.set()
-
-    def _candidate(self, hit: Hit) -> Candidate:
-        text = hit.memory.text
-        return Candidate(hit, self._parts.tokenizer.count(text) if len(text) <= COUNTED else len(text) // CHARS_A_TOKEN)
 
     def _is_news(self, vector: Matrix) -> bool:
         least = self.opening.terms.trigger.min_drift
@@ -353,13 +368,6 @@ class Following:
 
     def _now(self) -> float:
         return self._parts.clock.monotonic()
-
-
-def _known(statements: Statements, memory: Memory) -> Candidate:
-    """What the agent has of a memory, as it is now."""
-    state = statements.state(memory)
-    seen = replace(memory, state=state) if memory.state is State.SUPERSEDED else memory
-    return Candidate(Hit(memory.scope.partition, seen, 0.0, Tier.SESSION, standings=statements.standings(memory)), 0)
 
 
 def _looked_for(evaluation: Evaluation, prompt: str) -> str:

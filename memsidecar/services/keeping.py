@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -27,6 +27,9 @@ from memsidecar.services.sessions import Sessions
 _IDS = uuid.UUID("5d0b6f5e-2f5c-4c57-9d57-3f2f8a0f3c11")
 _ENDED = {GenerationOutcome.STOPPED: HowItEnded.PARTIAL, GenerationOutcome.FAILED: HowItEnded.FAILURE}
 
+# Messages of a session that a generation need not be told again.
+HEARD = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -44,6 +47,16 @@ class KeepExchange:
         """Raises NotFound, SessionEnded, StoreUnavailable."""
         if (await self._sessions.get(key)).ended_at is not None:
             raise SessionEnded(resource_name(key.partition, "sessions", key.session_id))
+
+    async def said(self, key: SessionKey) -> Sequence[Message]:
+        """The newest messages, and those that always stay. Raises NotFound, StoreUnavailable."""
+        _, messages = await self._sessions.conversation(key, HEARD)
+        return messages
+
+    def listen(self, key: SessionKey, listener: Callable[[Sequence[Message]], None]) -> Callable[[], None]:
+        """Call `listener` with the messages that are appended through this process, until what is returned is
+        called."""
+        return self._sessions.listen(key, listener)
 
     async def __call__(
         self, scope: Scope, session: str, name: str, exchange: Exchange, outcome: GenerationOutcome, began: int

@@ -19,7 +19,7 @@ from memsidecar.domain.newer_first import LINKED
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
-from memsidecar.domain.reading import sources_of
+from memsidecar.domain.reading import HARDLY_MORE, sources_of
 from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.slots import BEARS, bears_on, slot_of
@@ -51,8 +51,6 @@ _SUSPICIOUS = int(Trait.SUSPICIOUS)
 # contradicts it: at least this share of the turn's cosine. Measured on BEAM: below it are turns that are asked about
 # for something else that they say.
 BEARING = 0.6
-# A turn is hardly more than what it states when it is at most so many times as long.
-HARDLY_MORE = 1.5
 
 
 def _is_counted(memory: Memory) -> bool:

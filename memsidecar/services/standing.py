@@ -30,6 +30,10 @@ class Held(Protocol):
         """Those of one memory: asked for every memory that is written, so it must be quick."""
         ...
 
+    def rewritten(self, keys: Iterable[MemoryKey] | None) -> None:
+        """Memories that have been written, held or not; None when it is not known which."""
+        ...
+
 
 class Standing:
     """`tell` is called with what has stopped holding, in the moment it does."""
@@ -119,6 +123,7 @@ class Standing:
             resident = await self._residency.view(partition)
             self.missed.discard(partition)
             ids = {each.key[1] for each in self._held.held() if each.key[0] == partition}
+            self._held.rewritten(None)
             statements = Statements(resident, self._clock.now(), self._clock.now())
             losers = [loser for memory_id in ids for loser in statements.read_from(memory_id)]
             present = {memory_id: resident.memory(memory_id) for memory_id in ids}
@@ -131,6 +136,7 @@ class Standing:
         if before is not None and first > before + 1:
             self.missed.add(partition)
         newest = _newest(entries)
+        self._held.rewritten((partition, memory_id) for memory_id in newest)
         losers = (memory for memory in newest.values() if memory is not None and memory.state is State.SUPERSEDED)
         self._compare(partition, newest, losers)
 

@@ -47,10 +47,10 @@ async def line(alive: Live, settings: ServerSettings) -> AsyncIterator[grpc.aio.
 
 async def spoken(line: grpc.aio.Channel, **start: Any) -> Talk:
     talk = await Talk.open(line, prompt=PROMPT, **start)
-    await talk.write("thinking of nuts", source=pb.TEXT_SOURCE_REASONING)
-    await talk.write(ANSWER[0])
+    await talk.write("thinking of nuts", verbatim=True, source=pb.TEXT_SOURCE_REASONING)
+    await talk.write(ANSWER[0], verbatim=True)
     await talk.write("{result: none}", source=pb.TEXT_SOURCE_TOOL)
-    await talk.write(ANSWER[1])
+    await talk.write(ANSWER[1], verbatim=True)
     return talk
 
 
