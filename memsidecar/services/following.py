@@ -30,6 +30,7 @@ from memsidecar.domain.generation.values import (
     Terms,
     Watermark,
 )
+from memsidecar.domain.meeting import Sight
 from memsidecar.domain.question import names_any
 from memsidecar.domain.recall import Question
 from memsidecar.domain.rewriting import rewrite
@@ -132,7 +133,8 @@ class Following:
         self._watched = [*self._partitions, *elsewhere]
         self._began, self._opened = parts.clock.now(), parts.clock.monotonic()
         self._machine = Generation(replace(opening.terms, names=self._names), self._opened)
-        self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine, self._stopped)
+        sight = Sight(scope, opening.question.filter)
+        self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine, self._stopped, sight)
         self._stirred, self._ready = asyncio.Event(), asyncio.Event()
         self._failure: Exception | None = None
         self._leaving: Leaving | None = None

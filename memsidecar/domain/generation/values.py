@@ -50,6 +50,7 @@ class Reason(IntEnum):
     DELETED = 3
     EXPIRED = 4
     PURGED = 5
+    NO_LONGER_VISIBLE = 6
 
 
 @dataclass(frozen=True, slots=True)
