@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from memsidecar.domain.conflicts.chain import covers
 from memsidecar.domain.fold import Relation, edges_of
 from memsidecar.domain.memory import Entity, Memory, State
@@ -10,6 +12,7 @@ from memsidecar.domain.scope import Scope
 
 USUAL_STATES = frozenset({State.ACTIVE, State.DISPUTED})
 """States that meet a filter that names none."""
+_ALL_STATES = frozenset(State)
 
 _ABOUT = (Relation.MENTIONS, Relation.ABOUT)
 
@@ -53,6 +56,21 @@ def meets(memory: Memory, scope: Scope, wanted: Filter, now: int, known: int | N
         and all(memory.labels.get(key) == value for key, value in wanted.labels.items())
         and _is_about(memory, wanted.entities)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a question may see, whatever the state of a memory and the time that the question is about."""
+
+    scope: Scope
+    filter: Filter
+
+    def sees(self, memory: Memory) -> bool:
+        return meets(memory, self.scope, replace(self.filter, states=_ALL_STATES, valid_at=None), 0)
+
+    def may_name(self, memory: Memory) -> bool:
+        """Whether a memory that was not asked for may be told beside one that was: labels and agents decide."""
+        return meets(memory, replace(self.scope, session=""), Filter(states=_ALL_STATES, labels=self.filter.labels), 0)
 
 
 def _is_of_kind(memory: Memory, wanted: Filter) -> bool:

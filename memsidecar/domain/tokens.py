@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 
 import Stemmer
@@ -118,6 +118,13 @@ def query_tokens(text: str) -> list[str]:
                 if not (token[i] in STOP_CJK and token[i + 1] in STOP_CJK):
                     words[token[i : i + 2]] = None
     return list(dict.fromkeys(_stems(list(words))))
+
+
+def share_of_pairs(terms: Sequence[str]) -> float:
+    """How many of a question's terms are of a script without spaces, where pairs of characters stand for words: 0 to
+    1, and 0 without terms."""
+    pairs = sum(1 for term in terms if not term.isascii() and _IS_UNSPACED.match(term))
+    return pairs / len(terms) if pairs else 0.0
 
 
 def _runs(text: str) -> Iterator[str]:

@@ -14,8 +14,8 @@ from memsidecar.domain.errors import Draining, InvalidField, SidecarError, Store
 from memsidecar.domain.events import Matrix
 from memsidecar.domain.feedback import Verdict
 from memsidecar.domain.feedback_rules import Judged
-from memsidecar.domain.generation.machine import MAX_CONTEXT, Generation
-from memsidecar.domain.generation.sentences import sentence_before
+from memsidecar.domain.generation.machine import Generation
+from memsidecar.domain.generation.searching import looked_for
 from memsidecar.domain.generation.values import (
     Backoff,
     Candidate,
@@ -30,15 +30,17 @@ from memsidecar.domain.generation.values import (
     Terms,
     Watermark,
 )
-from memsidecar.domain.memory import Memory, State
+from memsidecar.domain.meeting import Sight
+from memsidecar.domain.memory import Memory
 from memsidecar.domain.question import names_any
-from memsidecar.domain.recall import Hit, HitStanding, Question, Tier
-from memsidecar.domain.rewriting import rewrite
+from memsidecar.domain.recall import Question
 from memsidecar.domain.scope import Partition
-from memsidecar.domain.session import Message, Role
+from memsidecar.domain.session import Message
 from memsidecar.ports.models import Tokenizer
 from memsidecar.ports.runtime import Clock
 from memsidecar.ports.tracing import Tracer
+from memsidecar.services.candidates import found as found_now
+from memsidecar.services.candidates import known as known_now
 from memsidecar.services.changes import Changes
 from memsidecar.services.evaluations import Evaluations
 from memsidecar.services.feedback import GiveFeedback
@@ -57,9 +59,10 @@ _log = logging.getLogger(__name__)
 PATIENCE = 1.0
 # Known memories read before others get a turn of the event loop, if that has taken long.
 KNOWN_AT_ONCE = 32
-# Characters whose tokens are counted on the loop, about half a millisecond; of longer texts they are estimated.
-COUNTED = 20_000
-CHARS_A_TOKEN = 4
+# Characters that are made comparable on the loop, about a millisecond; more of them in a thread.
+READ_INLINE = 8_192
+# Hits of a search for each that is wanted: some will turn out to be told already.
+FOR_EACH = 2
 # Seconds for which evaluations are parts of the stream's span: most answers are written by then. Later ones are traces
 # of their own that name it, because a trace of hours is shown by nothing and lost when the process ends.
 ONE_TRACE = 300.0
@@ -135,7 +138,8 @@ class Following:
         self._watched = [*self._partitions, *elsewhere]
         self._began, self._opened = parts.clock.now(), parts.clock.monotonic()
         self._machine = Generation(replace(opening.terms, names=self._names), self._opened)
-        self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine, self._stopped)
+        sight = Sight(scope, opening.question.filter)
+        self._standing = Standing(parts.changes, parts.residency, parts.clock, self._machine, self._stopped, sight)
         self._stirred, self._ready = asyncio.Event(), asyncio.Event()
         self._failure: Exception | None = None
         self._leaving: Leaving | None = None
@@ -144,6 +148,12 @@ class Following:
         # When the work looks around by itself, if it sleeps.
         self._wakes = math.inf
         self._runner: asyncio.Task[None] | None = None
+        # What is to be called when it is over.
+        self.unheard: list[Callable[[], None]] = []
+
+    def heard(self, messages: Sequence[Message]) -> None:
+        """Messages of the session that it belongs to."""
+        self._machine.heard(f"{each.name}: {each.text}" if each.name else each.text for each in messages)
 
     async def start(self) -> int:
         """Begin; the revision of the memory. Raises as `Recall.once`."""
@@ -154,12 +164,18 @@ class Following:
             resident = await self._parts.residency.view(partition)
             self._standing.reached(partition, resident.head.revision)
         await self._know()
+        if len(self.opening.terms.prompt) <= READ_INLINE and not self.opening.session:
+            self._machine.read()
+        else:
+            await asyncio.to_thread(self._machine.read)
         self._runner = asyncio.create_task(self._run(), name="recall-during")
         return self._standing.reached(self._partitions[0], revision)
 
     def stop(self) -> None:
         """Whatever it was at: the work is told to end, and nothing is held any more. May be called again."""
         self._standing.close()
+        for unheard in self.unheard:
+            unheard()
         if self._end is not None:
             self._end.cancel()
         if self._runner is not None:
@@ -277,17 +293,9 @@ class Following:
         self._standing.await_end()
 
     def _known(self, statements: Statements, memory: Memory) -> Candidate:
-        """What the agent has of a memory: as it is now, but for what it does not know to be superseded."""
         key = memory.scope.partition, memory.id
-        state, standings = statements.state(memory), statements.standings(memory)
-        told = self.opening.told.get(key)
-        if told is not None:
-            state = State.ACTIVE if state is State.SUPERSEDED and memory.id not in told else state
-            standings = tuple(each for each in standings if _is_known(each, told))
-        stated = frozenset(each.memory_id for each in standings if each.state is State.SUPERSEDED)
-        self.known[key] = stated | {memory.id} if state is State.SUPERSEDED else stated
-        seen = replace(memory, state=state) if memory.state is State.SUPERSEDED else memory
-        return Candidate(Hit(key[0], seen, 0.0, Tier.SESSION, standings=standings), 0)
+        candidate, self.known[key] = known_now(statements, memory, self.opening.told.get(key))
+        return candidate
 
     async def _run(self) -> None:
         try:
@@ -325,8 +333,8 @@ class Following:
         terms = self.opening.terms
         question = replace(
             self.opening.question,
-            text=_looked_for(evaluation, terms.prompt),
-            max_hits=terms.max_hits,
+            text=looked_for(evaluation, terms.prompt),
+            max_hits=terms.max_hits * FOR_EACH,
             soft_deadline=PATIENCE,
             # Found again by nearly every sentence of an answer: not to be read, counted and written once more.
             without=self._machine.told(),
@@ -342,7 +350,12 @@ class Following:
             else:
                 # What is less likely is never sent.
                 hits = () if recalled is None else recalled.hits
-                likely = [self._candidate(hit) for hit in hits if hit.confidence >= terms.min_confidence]
+                parts = self._parts
+                likely = [
+                    found_now(hit, parts.residency, parts.tokenizer)
+                    for hit in hits
+                    if hit.confidence >= terms.min_confidence
+                ]
                 found, degraded = None if recalled is None else likely, recalled is not None and recalled.degraded
             # No turn of the loop since the search: a change of what was found comes after.
             self._machine.evaluated(evaluation, found, degraded, self._now())
@@ -350,10 +363,6 @@ class Following:
         self._parts.counts.evaluations.note(outcome, self._now() - began)
         self._standing.await_end()
         self._ready.set()
-
-    def _candidate(self, hit: Hit) -> Candidate:
-        text = hit.memory.text
-        return Candidate(hit, self._parts.tokenizer.count(text) if len(text) <= COUNTED else len(text) // CHARS_A_TOKEN)
 
     def _is_news(self, vector: Matrix) -> bool:
         least = self.opening.terms.trigger.min_drift
@@ -375,22 +384,3 @@ class Following:
 
     def _now(self) -> float:
         return self._parts.clock.monotonic()
-
-
-def _is_known(standing: HitStanding, told: frozenset[str]) -> bool:
-    return standing.state is not State.SUPERSEDED or standing.memory_id in told
-
-
-def _looked_for(evaluation: Evaluation, prompt: str) -> str:
-    """What an evaluation searches for: the new text, with names and words from before it where it leans on them ("she
-    keeps it there"). All of what is before would find again what it has found.
-
-    The first sentence is searched for with what was asked last: "7 May" is an answer, and says nothing without its
-    question. Measured on LoCoMo: 1.3 hits an answer that are noise instead of 2.4, evidence in time 44.7 instead of
-    45.3 %.
-    """
-    if prompt and not evaluation.is_prompt and not evaluation.span_start:
-        return f"{prompt[sentence_before(prompt, len(prompt), MAX_CONTEXT) :]}\n{evaluation.text}"
-    new = evaluation.new_text
-    before = evaluation.text[: len(evaluation.text) - len(new)]
-    return rewrite(new, (Message(Role.USER, before),)) if before else new

@@ -49,7 +49,7 @@ class RecallDuring:
         self._of_namespace[namespace] += 1
         try:
             if opening.session:
-                await self._require_session(SessionKey(opening.question.scope.partition, opening.session))
+                await self._hear(following, SessionKey(opening.question.scope.partition, opening.session))
             revision = await following.start()
         except BaseException:
             await following.close()
@@ -62,9 +62,12 @@ class RecallDuring:
         for following in self._open:
             following.leave(grace)
 
-    async def _require_session(self, key: SessionKey) -> None:
+    async def _hear(self, following: Following, key: SessionKey) -> None:
+        """What the session holds, and what it is given from now on by this process, need not be recalled."""
         try:
             await self._parts.keep.require_open(key)
+            following.unheard.append(self._parts.keep.listen(key, following.heard))
+            following.heard(await self._parts.keep.said(key))
         except StoreUnavailable as error:
             # Long-term memory does not depend on it; a finish that needs it will say so.
             _log.warning("a generation's session could not be looked up", extra={"problem": str(error)})

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 _IDS = uuid.UUID("5d0b6f5e-2f5c-4c57-9d57-3f2f8a0f3c11")
 _ENDED = {GenerationOutcome.STOPPED: HowItEnded.PARTIAL, GenerationOutcome.FAILED: HowItEnded.FAILURE}
 
+# Messages of a session that a generation need not be told again.
+HEARD = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -49,6 +52,16 @@ class KeepExchange:
         """Raises NotFound, SessionEnded, StoreUnavailable."""
         if (await self._sessions.get(key)).ended_at is not None:
             raise SessionEnded(resource_name(key.partition, "sessions", key.session_id))
+
+    async def said(self, key: SessionKey) -> Sequence[Message]:
+        """The newest messages, and those that always stay. Raises NotFound, StoreUnavailable."""
+        _, messages = await self._sessions.conversation(key, HEARD)
+        return messages
+
+    def listen(self, key: SessionKey, listener: Callable[[Sequence[Message]], None]) -> Callable[[], None]:
+        """Call `listener` with the messages that are appended through this process, until what is returned is
+        called."""
+        return self._sessions.listen(key, listener)
 
     async def __call__(
         self, scope: Scope, session: str, name: str, exchange: Exchange, outcome: GenerationOutcome, began: int

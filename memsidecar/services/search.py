@@ -19,11 +19,11 @@ from memsidecar.domain.newer_first import LINKED
 from memsidecar.domain.profile import Profile
 from memsidecar.domain.question import Analysis
 from memsidecar.domain.ranking import Scored, Signals, order, rank
-from memsidecar.domain.reading import sources_of
+from memsidecar.domain.reading import HARDLY_MORE, sources_of
 from memsidecar.domain.recall import Component, Hit, HitStanding, Question, Tier, TierReport
 from memsidecar.domain.scope import Partition
 from memsidecar.domain.slots import BEARS, bears_on, slot_of
-from memsidecar.domain.tokens import token_counts, tokens
+from memsidecar.domain.tokens import share_of_pairs, token_counts, tokens
 from memsidecar.domain.traits import Trait
 from memsidecar.services.associations import Associations
 from memsidecar.services.resident import Resident
@@ -51,8 +51,6 @@ _SUSPICIOUS = int(Trait.SUSPICIOUS)
 # contradicts it: at least this share of the turn's cosine. Measured on BEAM: below it are turns that are asked about
 # for something else that they say.
 BEARING = 0.6
-# A turn is hardly more than what it states when it is at most so many times as long.
-HARDLY_MORE = 1.5
 
 
 def _is_counted(memory: Memory) -> bool:
@@ -109,6 +107,7 @@ class Search:
         self._vector: Matrix | None = None
         self._over_graph = False
         self._over: tuple[str, ...] = ()
+        self._pairs = share_of_pairs(analysis.terms)
 
     def run(self, tiers: frozenset[Tier], vector: Matrix | None, deadline: float | None = None, wider: int = 1) -> None:
         """Ask every source and rank. `wider` times as many candidates as usual."""
@@ -267,7 +266,7 @@ class Search:
             score,
             Tier.GRAPH,
             (Component(LINKED, score, 1.0, score),) if self._question.explain else (),
-            confidence=hit_confidence(score, best),
+            confidence=hit_confidence(score, best, self._pairs),
             suspicious=self._is_suspicious(self._resident.lookup.rows[memory.id]),
             standings=self._statements.standings(memory),
         )
@@ -290,7 +289,7 @@ class Search:
             memory,
             score,
             tier,
-            confidence=hit_confidence(score, best),
+            confidence=hit_confidence(score, best, self._pairs),
             suspicious=suspicious,
         )
         if not self._question.explain:

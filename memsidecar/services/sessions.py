@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -37,6 +37,21 @@ MANY_RESULTS = 16
 class Sessions:
     def __init__(self, store: SessionStore, tokenizer: Tokenizer, clock: Clock, ids: Ids) -> None:
         self._store, self._tokenizer, self._clock, self._ids = store, tokenizer, clock, ids
+        self._listeners: dict[SessionKey, dict[object, Callable[[Sequence[Message]], None]]] = {}
+
+    def listen(self, key: SessionKey, listener: Callable[[Sequence[Message]], None]) -> Callable[[], None]:
+        """Call `listener` with what is appended here, until what is returned is called. It must return at once and not
+        raise."""
+        token = object()
+        self._listeners.setdefault(key, {})[token] = listener
+
+        def end() -> None:
+            listeners = self._listeners.get(key, {})
+            listeners.pop(token, None)
+            if not listeners:
+                self._listeners.pop(key, None)
+
+        return end
 
     async def create(
         self,
@@ -106,7 +121,10 @@ class Sessions:
             counted = await asyncio.to_thread(self._counted, messages)
         else:
             counted = self._counted(messages)
-        return await self._store.append(key, counted, now, expected_last_seq, request.request_id, request.digest)
+        appended = await self._store.append(key, counted, now, expected_last_seq, request.request_id, request.digest)
+        for listener in [*self._listeners.get(key, {}).values()]:
+            listener(messages)
+        return appended
 
     async def messages(self, key: SessionKey, after_seq: int, limit: int) -> Sequence[Message]:
         return await self._store.messages(key, after_seq, limit)

@@ -9,6 +9,7 @@ from typing import Protocol
 from memsidecar.domain.events import Entry, MemoryPurged, MemoryRecorded
 from memsidecar.domain.generation.holding import stopped_holding, stopped_stating
 from memsidecar.domain.generation.values import Candidate, Changed, MemoryKey
+from memsidecar.domain.meeting import Sight
 from memsidecar.domain.memory import Memory, State
 from memsidecar.domain.reading import sources_of
 from memsidecar.domain.scope import Partition
@@ -30,6 +31,10 @@ class Held(Protocol):
         """Those of one memory: asked for every memory that is written, so it must be quick."""
         ...
 
+    def rewritten(self, keys: Iterable[MemoryKey] | None) -> None:
+        """Memories that have been written, held or not; None when it is not known which."""
+        ...
+
 
 class Standing:
     """`tell` is called with what has stopped holding, in the moment it does."""
@@ -41,9 +46,10 @@ class Standing:
         clock: Clock,
         held: Held,
         tell: Callable[[Sequence[Changed]], None],
+        sight: Sight,
     ) -> None:
         self._changes, self._residency, self._clock = changes, residency, clock
-        self._held, self._tell = held, tell
+        self._held, self._tell, self._sight = held, tell, sight
         # The newest version of what is held, where a write has brought one.
         self._newer: dict[MemoryKey, Memory] = {}
         # Of what is held, that which was true in the world when it was told and has an end; and what was read from it
@@ -119,6 +125,7 @@ class Standing:
             resident = await self._residency.view(partition)
             self.missed.discard(partition)
             ids = {each.key[1] for each in self._held.held() if each.key[0] == partition}
+            self._held.rewritten(None)
             statements = Statements(resident, self._clock.now(), self._clock.now())
             losers = [loser for memory_id in ids for loser in statements.read_from(memory_id)]
             present = {memory_id: resident.memory(memory_id) for memory_id in ids}
@@ -131,6 +138,7 @@ class Standing:
         if before is not None and first > before + 1:
             self.missed.add(partition)
         newest = _newest(entries)
+        self._held.rewritten((partition, memory_id) for memory_id in newest)
         losers = (memory for memory in newest.values() if memory is not None and memory.state is State.SUPERSEDED)
         self._compare(partition, newest, losers)
 
@@ -171,7 +179,9 @@ class Standing:
         successor = None
         if present is not None and present.state is State.SUPERSEDED:
             successor = self._successor(told.key, now)
-        return stopped_holding(told.key, told.hit.memory, present, now, successor, told.key in self._valid)
+        return stopped_holding(
+            told.key, told.hit.memory, present, now, successor, told.key in self._valid, self._sight.sees
+        )
 
     def _no_longer_stating(self, held: Iterable[Candidate], loser: Memory, now: int) -> list[Changed]:
         found = []
@@ -183,7 +193,8 @@ class Standing:
 
     def _successor(self, key: MemoryKey, now: int) -> Memory | None:
         statements = self._statements(key[0], now)
-        return statements.successor(key[1]) if statements is not None else None
+        successor = statements.successor(key[1]) if statements is not None else None
+        return successor if successor is not None and self._sight.may_name(successor) else None
 
     def _statements(self, partition: Partition, now: int) -> Statements | None:
         """None while the partition is not in memory."""

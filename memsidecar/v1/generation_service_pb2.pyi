@@ -89,6 +89,10 @@ class _RetractionReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrappe
     RETRACTION_REASON_EXPIRED: _RetractionReason.ValueType  # 4
     RETRACTION_REASON_PURGED: _RetractionReason.ValueType  # 5
     """Erased for good."""
+    RETRACTION_REASON_NO_LONGER_VISIBLE: _RetractionReason.ValueType  # 6
+    """It no longer meets the scope and the filter of the stream, such as when a label
+    that the filter asks for was taken away.
+    """
 
 class RetractionReason(_RetractionReason, metaclass=_RetractionReasonEnumTypeWrapper):
     """RetractionReason is why a hit no longer holds."""
@@ -102,6 +106,10 @@ RETRACTION_REASON_DELETED: RetractionReason.ValueType  # 3
 RETRACTION_REASON_EXPIRED: RetractionReason.ValueType  # 4
 RETRACTION_REASON_PURGED: RetractionReason.ValueType  # 5
 """Erased for good."""
+RETRACTION_REASON_NO_LONGER_VISIBLE: RetractionReason.ValueType  # 6
+"""It no longer meets the scope and the filter of the stream, such as when a label
+that the filter asks for was taken away.
+"""
 global___RetractionReason = RetractionReason
 
 @typing.final
@@ -185,7 +193,9 @@ class GenerationStart(google.protobuf.message.Message):
     """Chosen by the agent; appears in logs. At most 128 characters."""
     prompt: builtins.str
     """What the model was asked or, on a stream that replaces a broken one, the text so
-    far. The first thing recalled on; its hits have trigger_seq 0. At most 64 KiB.
+    far. The first thing recalled on; its hits have trigger_seq 0. At most 64 KiB. A
+    memory whose text stands in it, or in the text before, is not sent, also as
+    BuildContext escapes or shortens it; nor is what was read from such a memory.
     """
     initial_credit: builtins.int
     """Hits the server may send before it must wait for credit. Unset means 16; 0 waits
@@ -205,8 +215,9 @@ class GenerationStart(google.protobuf.message.Message):
     Unset means the server's default.
     """
     session: builtins.str
-    """Resource name of the session that the generation belongs to: what it holds is not
-    sent, and finish.remember appends to it.
+    """Resource name of the session that the generation belongs to: what its messages say
+    (the newest hundred when the stream begins, and those that come later) is not sent,
+    nor what is remembered of it, and finish.remember appends to it.
     """
     time_zone: builtins.str
     """IANA name, such as Asia/Shanghai, for the times that the text names. Default UTC."""
@@ -585,7 +596,8 @@ global___GenerationStarted = GenerationStarted
 @typing.final
 class HitFound(google.protobuf.message.Message):
     """HitFound is a memory that has become relevant. Each memory once a stream, and once
-    more when it was retracted because its text has changed.
+    more when it was retracted because its text has changed; one statement once, as the
+    memory that says it or as a fact that was read from that.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -635,7 +647,7 @@ class HitRetracted(google.protobuf.message.Message):
     @property
     def successor(self) -> memsidecar.v1.memory_pb2.Memory:
         """The memory that holds instead; the same one, in its present form, after UPDATED.
-        Unset when there is none.
+        Unset when there is none that the stream may see.
         """
 
     def __init__(

@@ -50,7 +50,7 @@ class Endpoint(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         Endpoint.asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         Endpoint.asked["key"] = self.headers["authorization"]
-        self.send_response(200)
+        self.send_response(401 if "/bad/" in self.path else 200)
         self.end_headers()
         for word in Endpoint.answer.split(" "):
             chunk = {"choices": [{"index": 0, "delta": {"content": word + " "}}]}
@@ -84,3 +84,24 @@ def test_it_fails_when_nothing_was_recalled(endpoint: str) -> None:
     Endpoint.answer = "Zzz."
     run = play("--pace", "0.005", OPENAI_MODEL="m", OPENAI_BASE_URL=endpoint)
     assert run.returncode == 1, run.stdout + run.stderr
+
+
+def test_an_answer_that_never_names_the_concert_is_fine_and_it_says_that_nothing_was_taken_back(endpoint: str) -> None:
+    Endpoint.answer = "Cook lentils without peanut sauce. Then a walk."
+    run = play("--pace", "0.005", OPENAI_MODEL="m", OPENAI_BASE_URL=endpoint)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "None was taken back: the answer never came to the concert" in run.stdout
+
+
+def test_an_endpoint_that_refuses_is_told_in_a_line(endpoint: str) -> None:
+    run = play("--pace", "0.005", OPENAI_MODEL="m", OPENAI_BASE_URL=endpoint.replace("/v1", "/bad/v1"))
+    assert run.returncode == 1
+    assert "401" in run.stderr
+    assert "OPENAI_API_KEY" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_the_simulated_run_shows_only_what_bears_on_the_answer_and_each_once() -> None:
+    run = play("--pace", "0.005")
+    assert "old maps" not in run.stdout
+    assert sum(line.strip().startswith("●") and "peanut" in line for line in run.stdout.splitlines()) == 1

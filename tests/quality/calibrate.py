@@ -1,7 +1,9 @@
 """Fit the constants of confidence: python -m tests.quality.calibrate FILE... [--cache embeddings.db]
 
-Prints ANSWER_BIAS, ANSWER, HIT_BIAS and HIT for memsidecar/domain/confidence.py, with the AUROC that each set reaches
-when its fifth is predicted from the other four. Every set weighs the same. For answers so do answerable and
+Prints ANSWER_BIAS, ANSWER, HIT_BIAS, HIT, PAIRS_BIAS and PAIRS for memsidecar/domain/confidence.py, with the AUROC that
+each set reaches when its fifth is predicted from the other four. Questions in scripts without spaces are for PAIRS; a
+dialogue in one is asked about as a whole and by its last lines, as a stream does, so that the scores of short texts are
+among those that are fitted. Every set weighs the same. For answers so do answerable and
 unanswerable questions within a set (how many there are is the benchmark's choice), and sets whose questions are all
 answerable take no part. A hit is right when it is among the annotated evidence.
 """
@@ -17,12 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.recall import Recalled
+from memsidecar.domain.tokens import query_tokens, share_of_pairs
 from tests.quality.inprocess import InProcess, auroc
 
 Numbers = NDArray[np.float64]
 FOLDS = 5
 # The strength with which weights are drawn to 0.
 RIDGE = 0.003
+# A question with this share of terms that are pairs of characters is one in such a script.
+IN_PAIRS = 0.5
+LINES = 2
 
 
 def fit(features: Numbers, labels: Numbers, weights: Numbers) -> Numbers:
@@ -77,8 +83,8 @@ class Table:
         print(f"{bias} = {found[0]:.2f}\n{name} = ({', '.join(f'{value:.2f}' for value in found[1:])})")
 
 
-async def collect(files: list[Path], cache: Path) -> tuple[Table, Table]:
-    answers, hits = Table(), Table()
+async def collect(files: list[Path], cache: Path) -> tuple[Table, Table, Table]:
+    answers, hits, pairs = Table(), Table(), Table()
     for file in files:
         async with InProcess(file, cache) as run:
             mixed = len({question.get("answerable", True) for question in run.questions}) > 1
@@ -87,8 +93,19 @@ async def collect(files: list[Path], cache: Path) -> tuple[Table, Table]:
                 if mixed:
                     answers.add(file.stem, answer.grounds.features, question.get("answerable", True))
                 if question["evidence"] and question.get("answerable", True):
-                    _add_hits(hits, file.stem, answer, set(question["evidence"]))
-    return answers, hits
+                    evidence = set(question["evidence"])
+                    if share_of_pairs(query_tokens(question["question"])) < IN_PAIRS:
+                        _add_hits(hits, file.stem, answer, evidence)
+                        continue
+                    _add_hits(pairs, file.stem, answer, evidence)
+                    for line in _last_lines(question["question"]):
+                        _add_hits(pairs, file.stem, await run.ask({**question, "question": line}), evidence)
+    return answers, hits, pairs
+
+
+def _last_lines(text: str) -> list[str]:
+    lines = [line for line in text.split("\n") if line.strip()]
+    return lines[-LINES:] if len(lines) > 1 else []
 
 
 def _add_hits(table: Table, name: str, answer: Recalled, gold: set[str]) -> None:
@@ -103,9 +120,11 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=Path("results/embeddings.db"))
     arguments = parser.parse_args()
     arguments.cache.parent.mkdir(parents=True, exist_ok=True)
-    answers, hits = asyncio.run(collect(arguments.data, arguments.cache))
+    answers, hits, pairs = asyncio.run(collect(arguments.data, arguments.cache))
     answers.report("answers", "ANSWER_BIAS", "ANSWER", balanced=True)
-    hits.report("hits", "HIT_BIAS", "HIT", balanced=False)
+    for table, title, name in ((hits, "hits", "HIT"), (pairs, "hits in scripts without spaces", "PAIRS")):
+        if table.rows:
+            table.report(title, f"{name}_BIAS", name, balanced=False)
     return 0
 
 

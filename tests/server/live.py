@@ -39,6 +39,17 @@ from tests.session_servers import until
 LIKELY = 0.3
 
 
+def about(text: str) -> str:
+    """The words of a text, in as many characters, with two of them (of the characters, without spaces) changed round:
+    a memory that says just what was written is not sent."""
+    words = text.split(" ")
+    if len(words) > 3:
+        words[1], words[2] = words[2], words[1]
+    elif len(words) == 1 and len(text) > 6:
+        return f"{text[:2]}{text[3]}{text[2]}{text[4:]}"
+    return " ".join(words)
+
+
 @dataclass
 class Live:
     """Everything below a server, and the use cases over it."""
@@ -157,9 +168,9 @@ class Talk:
         with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
             await self.say(**event)
 
-    async def write(self, *texts: str, source: int = 1) -> None:
-        """The next deltas."""
-        for text in texts:
+    async def write(self, *texts: str, source: int = 1, verbatim: bool = False) -> None:
+        """The next deltas, about those texts (`about`) unless `verbatim`."""
+        for text in texts if verbatim else map(about, texts):
             self.last_seq += 1
             await self.say(text={"seq": self.last_seq, "text": text, "source": source})
 

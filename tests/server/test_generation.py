@@ -12,7 +12,7 @@ from memsidecar.domain.scope import Scope
 from memsidecar.v1 import generation_service_pb2 as pb
 from memsidecar.v1 import memory_service_pb2
 from tests.server.api import Api
-from tests.server.live import Live, Talk, nothing_left
+from tests.server.live import Live, Talk, about, nothing_left
 from tests.services.stack import ANN, TEAM, said, stored
 
 TOPICS = (
@@ -81,7 +81,7 @@ async def test_text_in_chinese_is_followed_sentence_by_sentence(alive: Live, lin
 
 async def test_prompt_is_recalled_on_before_the_first_delta(alive: Live, line: grpc.aio.Channel) -> None:
     await alive.stack.remember(ANN, *TOPICS)
-    talk = await Talk.open(line, prompt=TOPICS[3])
+    talk = await Talk.open(line, prompt=about(TOPICS[3]))
     hit = (await talk.until("hit")).hit
     assert hit.hit.text == TOPICS[3]
     assert (hit.trigger_seq, hit.span_start, hit.span_end) == (0, 0, len(TOPICS[3]))

@@ -48,10 +48,10 @@ async def line(alive: Live, settings: ServerSettings) -> AsyncIterator[grpc.aio.
 
 async def spoken(line: grpc.aio.Channel, **start: Any) -> Talk:
     talk = await Talk.open(line, prompt=PROMPT, **start)
-    await talk.write("thinking of nuts", source=pb.TEXT_SOURCE_REASONING)
-    await talk.write(ANSWER[0])
+    await talk.write("thinking of nuts", verbatim=True, source=pb.TEXT_SOURCE_REASONING)
+    await talk.write(ANSWER[0], verbatim=True)
     await talk.write("{result: none}", source=pb.TEXT_SOURCE_TOOL)
-    await talk.write(ANSWER[1])
+    await talk.write(ANSWER[1], verbatim=True)
     return talk
 
 
@@ -164,13 +164,13 @@ async def test_a_session_that_has_got_the_exchange_already_may_end_before_the_re
 
 async def test_what_the_user_types_meanwhile_is_kept_in_its_place(alive: Live, line: grpc.aio.Channel) -> None:
     talk = await Talk.open(line, prompt="Plan a trip", session=SESSION)
-    await talk.write("Sure: ")
-    await talk.write("hm", source=pb.TEXT_SOURCE_REASONING)
-    await talk.write("I'm allergic to cats.", source=pb.TEXT_SOURCE_USER)
-    await talk.write(" ", source=pb.TEXT_SOURCE_TOOL)
-    await talk.write("Noted. ")
-    await talk.write(" \n", source=pb.TEXT_SOURCE_USER)
-    await talk.write("No cats.")
+    await talk.write("Sure: ", verbatim=True)
+    await talk.write("hm", source=pb.TEXT_SOURCE_REASONING, verbatim=True)
+    await talk.write("I'm allergic to cats.", source=pb.TEXT_SOURCE_USER, verbatim=True)
+    await talk.write(" ", source=pb.TEXT_SOURCE_TOOL, verbatim=True)
+    await talk.write("Noted. ", verbatim=True)
+    await talk.write(" \n", source=pb.TEXT_SOURCE_USER, verbatim=True)
+    await talk.write("No cats.", verbatim=True)
     await talk.finish(remember=True)
     assert await messages(alive) == [
         (Role.USER, "Plan a trip"),

@@ -315,3 +315,46 @@ async def test_disputed_memory_is_sent_with_its_counterpart(alive: Live, line: g
     assert list(standing.counterparts) == [name(new.fact), name(new.turn)]
     assert (await talk.until("hit")).hit.hit.counterpart_of == name(old.turn)
     await talk.finish()
+
+
+TEAMS = {"labels": {"acl": "team"}}
+
+
+@pytest.mark.parametrize("text", [OLD, NEW])
+async def test_memory_that_leaves_the_filter_is_taken_back_at_once_without_what_it_says_now(
+    alive: Live, line: grpc.aio.Channel, another: Api, text: str
+) -> None:
+    memory = stored(await alive.stack.remember(ANN, Draft(Fact(OLD), labels={"acl": "team"})))[0]
+    talk = await Talk.open(line, options={"filter": TEAMS})
+    await talk.write(OLD)
+    await talk.until("hit")
+    await another.memory.UpdateMemory(update(memory, fact={"statement": text}, labels={"acl": "boss"}))
+    written = time.monotonic()
+    retracted = (await talk.until("retracted")).retracted
+    assert time.monotonic() - written < 0.1
+    assert (retracted.memory, retracted.reason) == (name(memory), pb.RETRACTION_REASON_NO_LONGER_VISIBLE)
+    assert not retracted.HasField("successor")
+    assert (await talk.finish()).retracted == 1
+
+
+async def test_labels_that_the_filter_does_not_ask_for_may_change(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    memory = stored(await alive.stack.remember(ANN, Draft(Fact(OLD), labels={"acl": "team", "seen": "no"})))[0]
+    talk = await Talk.open(line, options={"filter": TEAMS})
+    await talk.write(OLD)
+    await talk.until("hit")
+    await another.memory.UpdateMemory(update(memory, labels={"acl": "team", "seen": "yes"}))
+    await talk.flush()
+    assert (await talk.finish()).retracted == 0
+
+
+async def test_known_memory_that_the_filter_never_let_through_is_not_taken_back_for_it(
+    alive: Live, line: grpc.aio.Channel, another: Api
+) -> None:
+    memory = stored(await alive.stack.remember(ANN, Draft(Fact(OLD), labels={"acl": "boss"})))[0]
+    talk = await Talk.open(line, options={"filter": TEAMS}, known_memories=[name(memory)])
+    await talk.until("started")
+    await another.memory.UpdateMemory(update(memory, labels={"acl": "none"}))
+    await talk.flush()
+    assert (await talk.finish()).retracted == 0

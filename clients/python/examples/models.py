@@ -7,6 +7,7 @@ import json
 import os
 import re
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -43,6 +44,14 @@ ANSWER = (
     Passage("", NEW_TIME, f" No, that has just changed: at {NEW_TIME}! Then dinner is at six."),
     Passage("\n\n回家以后，再带豆包去散步，走远一点。", "膝盖", "等等，豆包膝盖不好，就在楼下走走吧。"),
 )
+
+
+class NoModel(Exception):
+    """The endpoint did not answer as a model does; the message says what to look at."""
+
+
+def is_real() -> bool:
+    return bool(os.environ.get("OPENAI_MODEL"))
 
 
 def stream(holding: Callable[[str], bool], correct_soon: Callable[[], None], pace: float) -> AsyncIterator[Chunk]:
@@ -101,7 +110,7 @@ async def _real(model: str, correct_soon: Callable[[], None]) -> AsyncIterator[C
                     if line.startswith(b"data:") and data != "[DONE]":
                         loop.call_soon_threadsafe(chunks.put_nowait, json.loads(data))
         except Exception as error:
-            end = error
+            end = NoModel(_why(request.full_url, error))
         loop.call_soon_threadsafe(chunks.put_nowait, end)
 
     threading.Thread(target=read, daemon=True).start()
@@ -110,3 +119,18 @@ async def _real(model: str, correct_soon: Callable[[], None]) -> AsyncIterator[C
         if isinstance(chunk, Exception):
             raise chunk
         yield chunk
+
+
+def _why(url: str, error: Exception) -> str:
+    match error:
+        case urllib.error.HTTPError(code=401 | 403):
+            hint = "OPENAI_API_KEY is not one that it takes"
+        case urllib.error.HTTPError(code=404):
+            hint = "OPENAI_BASE_URL ends in /v1 with most servers, and OPENAI_MODEL must be one that it has"
+        case urllib.error.HTTPError():
+            hint = "see the log of the server"
+        case OSError():
+            hint = "is it running, and is OPENAI_BASE_URL its address?"
+        case _:
+            hint = "OPENAI_BASE_URL is not an OpenAI-compatible server"
+    return f"{url}: {error} ({hint})"

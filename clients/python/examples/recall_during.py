@@ -3,7 +3,8 @@
 python recall_during.py [--pace SECONDS] [unix:///path/to/memsidecar.sock]
 
 Without a target it starts a sidecar of its own, for as long as it runs. A simulated model writes, unless OPENAI_MODEL
-names a real one; OPENAI_BASE_URL and OPENAI_API_KEY say where. Fails when no memory came, or none was taken back.
+names a real one; OPENAI_BASE_URL and OPENAI_API_KEY say where. Fails when no memory came, or when the simulated model
+saw none taken back; a real one may never come to the concert, of which the memory is corrected.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ REMEMBERED = (
     ("林晓", "我吃素，连鱼露也不吃。"),
     ("Ana", f"The Fado concert in Alfama begins at {models.OLD_TIME}."),
     ("Ana", "豆包的膝盖不好，散步不能走远。"),
-    ("Ben", "I collect old maps of Lisbon."),
+    ("Mei", "I collect old maps of Lisbon."),
     ("Ana", "My sister lives in Porto and comes for Christmas."),
 )
 
@@ -67,7 +68,11 @@ async def play(target: str, pace: float) -> bool:
     assert summary is not None
     recalled, back = summary.recalled, summary.retracted
     print(f"\n{recalled} memories in {summary.evaluations} looks at the text, {back} taken back. {reader.speed()}")
-    return recalled > 0 and back > 0
+    if not recalled:
+        print("No memory came: the answer had nothing to do with what is remembered.")
+    elif not back:
+        print("None was taken back: the answer never came to the concert, whose memory is the one that is corrected.")
+    return recalled > 0 and (back > 0 or models.is_real())
 
 
 class Reader:
@@ -169,10 +174,14 @@ def main() -> int:
         "--pace", type=float, default=0.03, help="seconds a token of the simulated model (%(default)s)"
     )
     chosen = arguments.parse_args()
-    if chosen.target:
-        return 0 if asyncio.run(play(chosen.target, chosen.pace)) else 1
-    with sidecar() as target:
-        return 0 if asyncio.run(play(target, chosen.pace)) else 1
+    try:
+        if chosen.target:
+            return 0 if asyncio.run(play(chosen.target, chosen.pace)) else 1
+        with sidecar() as target:
+            return 0 if asyncio.run(play(target, chosen.pace)) else 1
+    except models.NoModel as error:
+        print(f"\nThe model did not answer. {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

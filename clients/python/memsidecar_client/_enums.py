@@ -228,6 +228,7 @@ class RetractionReason(OpenEnum):
     DELETED = 3
     EXPIRED = 4
     PURGED = 5
+    NO_LONGER_VISIBLE = 6
 
 
 class GenerationOutcome(OpenEnum):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memsidecar.domain.generation.values import Changed, MemoryKey, Reason
 from memsidecar.domain.memory import Episode, Fact, Memory, State
 from memsidecar.domain.reading import sources_of
@@ -15,12 +17,14 @@ def stopped_holding(
     now: int,
     successor: Memory | None = None,
     was_valid: bool = False,
+    is_seen: Callable[[Memory], bool] = lambda _: True,
 ) -> Changed | None:
     """What has become of a memory since it was `told`; `present` is its newest version, None when it is purged. None
     while it holds: labels, importance and the like may change. `now` is in microseconds.
 
     `successor` holds instead of it, if another memory has superseded it. `was_valid`: it was true in the world when it
-    was told, so that it is over when its validity is.
+    was told, so that it is over when its validity is. `is_seen`: the stream may see it; what it says now is not told
+    to one that no longer may.
     """
     if present is None:
         return Changed(key, Reason.PURGED, None)
@@ -28,6 +32,8 @@ def stopped_holding(
     if state is not told.state and (reason := _ENDS.get(state)) is not None:
         instead = successor if reason is Reason.SUPERSEDED else None
         return Changed(key, reason, present.version + 1, instead)
+    if is_seen(told) and not is_seen(present):
+        return Changed(key, Reason.NO_LONGER_VISIBLE, present.version + 1)
     if _said(present) != _said(told):
         return Changed(key, Reason.UPDATED, present.version, present)
     if was_valid and present.valid_to is not None and present.valid_to <= now:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.errors import InvalidField, ProtocolViolation
 from memsidecar.domain.generation.pacing import Pace
+from memsidecar.domain.generation.said import Said
 from memsidecar.domain.generation.selection import Selection
 from memsidecar.domain.generation.sentences import sentence_before
 from memsidecar.domain.generation.trigger import LOOK_BACK, Triggers
@@ -59,7 +60,8 @@ class Generation:
         self._source: Source | None = None
         self._pace = Pace(terms.trigger)
         self._triggers = Triggers(terms.trigger, terms.names)
-        self._selection = Selection(terms)
+        self._said = Said(terms.prompt, self._written, terms.names)
+        self._selection = Selection(terms, self._said)
         self._queue: list[Output] = []
         self._prompt_waits = _WORD.search(terms.prompt) is not None
         self._under_way: _UnderWay | None = None
@@ -74,6 +76,20 @@ class Generation:
     def knows(self, candidates: Sequence[Candidate]) -> None:
         """Known memories as they are when the stream begins. They are taken back when they stop holding, too."""
         self._selection.knows(candidates)
+
+    def heard(self, texts: Iterable[str]) -> None:
+        """Messages of the session that the generation belongs to: what they say is not sent."""
+        for text in texts:
+            self._said.add(text)
+
+    def read(self) -> None:
+        """Make the prompt and what was heard comparable now, some milliseconds for a long one, not with the first find.
+        May run in a thread as long as nothing else is called."""
+        self._said.read()
+
+    def rewritten(self, keys: Iterable[MemoryKey] | None) -> None:
+        """Memories that have been written, None for any: one that the prompt has said may say something else now."""
+        self._selection.rewritten(keys)
 
     def text(self, seq: int, text: str, source: Source, at: float) -> None:
         """The next delta. An empty one only counts."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.diversity import fold_number
+from memsidecar.domain.generation.said import Said
+from memsidecar.domain.generation.told import Told
 from memsidecar.domain.generation.values import (
     Candidate,
     Changed,
@@ -16,6 +18,7 @@ from memsidecar.domain.generation.values import (
     Send,
     Terms,
 )
+from memsidecar.domain.generation.written import Written
 
 # What waits is worth this much less with each evaluation that does not find it again, and is dropped after so many.
 FADING = 0.7
@@ -44,10 +47,11 @@ class _Offer:
 class Selection:
     """Hits on their way to the agent. A memory is sent once, and once more each time that it was retracted because its
     text has changed; never one of the known ones that hold, nor one that says the same as one of those or as one that
-    was sent and still holds."""
+    was sent and still holds, or that was read from it, nor what the agent has before it anyway (`Told`)."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, said: Said | None = None) -> None:
         self._terms = terms
+        self._has = Told(said or Said(terms.prompt, Written(terms.first_seq), terms.names))
         self.credit = terms.initial_credit
         self.sent = self.retracted = 0
         self._tokens_left = terms.max_total_tokens
@@ -76,10 +80,16 @@ class Selection:
         """Known memories as they are now: from here on they are taken back like those that were sent."""
         for candidate in candidates:
             self._told.add(candidate.key)
+            self._has.add(candidate)
             self._standing[candidate.key] = _Offer(candidate, fold_number(candidate.hit.memory), _ELSEWHERE)
 
     def told(self) -> frozenset[MemoryKey]:
-        return frozenset(self._told - self._again) | self._known
+        """What a search need not find: the agent has it."""
+        return frozenset(self._told - self._again) | self._known | self._has.covered
+
+    def rewritten(self, keys: Iterable[MemoryKey] | None) -> None:
+        """Memories that have been written, None for any: what they say now may be news."""
+        self._has.rewritten(keys)
 
     def held(self) -> list[Candidate]:
         return [offer.candidate for offer in (*self._standing.values(), *self._withheld.values())]
@@ -100,6 +110,8 @@ class Selection:
         told what still holds: then nothing of it counts."""
         changed, self._holds_from = self._holds_from or {}, None
         flooded = len(changed) > MAX_CHANGES
+        if candidates and not evaluation.is_prompt:
+            self._has.reached(evaluation.span_end)
         fresh = [] if flooded else self._best(evaluation, candidates, changed)
         says = {offer.says for offer in fresh}
         # What is found again, or said again, by the newest text stands for what waits.
@@ -120,7 +132,7 @@ class Selection:
             if self.credit <= 0 or self.exhausted:
                 break
             del self._withheld[key]
-            if offer.candidate.tokens > self._tokens_left:
+            if offer.candidate.tokens > self._tokens_left or self._has.covers(offer.candidate):
                 continue
             self.credit -= 1
             self.sent += 1
@@ -128,6 +140,7 @@ class Selection:
             self._told.add(key)
             self._again.discard(key)
             self._standing[key] = offer
+            self._has.add(offer.candidate)
             by = offer.found_by
             yield Send(offer.candidate, by.trigger_seq, by.span_start, by.span_end, self.credit)
         if self.exhausted:
@@ -145,6 +158,7 @@ class Selection:
         if standing is None or not _is_stale(standing.candidate, change.holds_from):
             return None
         del self._standing[key]
+        self._has.remove(key)
         self._known.discard(key)
         self.retracted += 1
         if change.reason is Reason.UPDATED:
@@ -153,6 +167,7 @@ class Selection:
 
     def rewound(self, length: int) -> None:
         """What waits and was found by text that is gone, is gone."""
+        self._has.rewound(length)
         gone = [
             key
             for key, offer in self._withheld.items()
@@ -177,7 +192,8 @@ class Selection:
             ):
                 continue
             offer = _Offer(candidate, fold_number(candidate.hit.memory), evaluation)
-            if offer.says not in says and not self._is_told(offer):
+            chosen = [each.candidate for each in best]
+            if offer.says not in says and not self._is_told(offer) and not self._has.covers(candidate, chosen):
                 says.add(offer.says)
                 best.append(offer)
         return best

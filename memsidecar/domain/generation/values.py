@@ -50,6 +50,7 @@ class Reason(IntEnum):
     DELETED = 3
     EXPIRED = 4
     PURGED = 5
+    NO_LONGER_VISIBLE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,13 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What an evaluation found: a hit, and the tokens that showing it costs."""
+    """What an evaluation found: a hit, and the tokens that showing it costs; the memories that it was read from, and
+    those that were read from it (some are enough)."""
 
     hit: Hit
     tokens: int
+    sources: tuple[Memory, ...] = ()
+    readings: tuple[Memory, ...] = ()
 
     @property
     def key(self) -> MemoryKey:

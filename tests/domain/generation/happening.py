@@ -13,7 +13,23 @@ from tests.domain.generation.making import candidate
 MEMORIES = [f"m{number}" for number in range(5)]
 # Memories share texts, so that some say the same.
 TEXTS = ["Anna lives in Bonn.", "anna lives in bonn", "Bo has a cat.", "记忆", "It rained."]
-DELTAS = ["He", " left. ", "3.", "14", "我住在北京。", "🙂", "", " \n", "...", " Anna", "x" * 30, "(long)"]
+DELTAS = [
+    "Bo has",
+    " a cat. ",
+    " 记忆",
+    "He",
+    " left. ",
+    "3.",
+    "14",
+    "我住在北京。",
+    "🙂",
+    "",
+    " \n",
+    "...",
+    " Anna",
+    "x" * 30,
+    "(long)",
+]
 LONG = "Wort " * 1200
 Found: TypeAlias = tuple[str, float, int]
 Event: TypeAlias = tuple[object, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 
 import pytest
@@ -28,10 +29,16 @@ from memsidecar.domain.generation.values import (
     Trigger,
     Watermark,
 )
+from memsidecar.domain.reading import sources_of
 from tests.domain.generation.happening import EVENTS, LONG, MEMORIES, Event, Found, Store, fold
 from tests.domain.generation.making import key
 
 LONGEST_WAIT = 2
+
+
+def plain(text: str) -> str:
+    """Words with a space around each; a Chinese character is one."""
+    return f" {' '.join(re.findall('[一-鿿]|[a-z0-9]+', text.lower()))} "
 
 
 class Following(RuleBasedStateMachine):
@@ -39,7 +46,7 @@ class Following(RuleBasedStateMachine):
 
     @initialize(
         first=st.integers(1, 3),
-        prompt=st.sampled_from(["", "Where is Anna?"]),
+        prompt=st.sampled_from(["", "Where is Anna?", "- [2026] Cy: It rained.\nWhen?"]),
         credit=st.sampled_from([0, 2, 16]),
         hits=st.sampled_from([3, 12, 64]),
         tokens=st.sampled_from([40, 4096]),
@@ -301,6 +308,11 @@ class Following(RuleBasedStateMachine):
         held = [fold(each.candidate.hit.memory.text) for each in self.holding.values()]
         assert fold(hit.memory.text) not in held, "nothing that says the same as what holds"
         assert not set(hit.duplicates) & self.terms.known
+        assert plain(hit.memory.text) not in plain(self.terms.prompt), "nothing that the prompt says"
+        found_by = self.whole[: send.span_end] if send.trigger_seq else ""
+        assert plain(hit.memory.text) not in plain(found_by), "nothing that was written already"
+        for other in self.holding.values():
+            assert other.candidate.hit.memory.id not in sources_of(hit.memory), "nothing read from what holds"
         self.sent.append(send)
         self.may_be_told.discard(name)
         self.holding[name] = send

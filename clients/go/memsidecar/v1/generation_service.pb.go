@@ -148,6 +148,9 @@ const (
 	RetractionReason_RETRACTION_REASON_EXPIRED RetractionReason = 4
 	// Erased for good.
 	RetractionReason_RETRACTION_REASON_PURGED RetractionReason = 5
+	// It no longer meets the scope and the filter of the stream, such as when a label
+	// that the filter asks for was taken away.
+	RetractionReason_RETRACTION_REASON_NO_LONGER_VISIBLE RetractionReason = 6
 )
 
 // Enum value maps for RetractionReason.
@@ -159,14 +162,16 @@ var (
 		3: "RETRACTION_REASON_DELETED",
 		4: "RETRACTION_REASON_EXPIRED",
 		5: "RETRACTION_REASON_PURGED",
+		6: "RETRACTION_REASON_NO_LONGER_VISIBLE",
 	}
 	RetractionReason_value = map[string]int32{
-		"RETRACTION_REASON_UNSPECIFIED": 0,
-		"RETRACTION_REASON_SUPERSEDED":  1,
-		"RETRACTION_REASON_UPDATED":     2,
-		"RETRACTION_REASON_DELETED":     3,
-		"RETRACTION_REASON_EXPIRED":     4,
-		"RETRACTION_REASON_PURGED":      5,
+		"RETRACTION_REASON_UNSPECIFIED":       0,
+		"RETRACTION_REASON_SUPERSEDED":        1,
+		"RETRACTION_REASON_UPDATED":           2,
+		"RETRACTION_REASON_DELETED":           3,
+		"RETRACTION_REASON_EXPIRED":           4,
+		"RETRACTION_REASON_PURGED":            5,
+		"RETRACTION_REASON_NO_LONGER_VISIBLE": 6,
 	}
 )
 
@@ -376,7 +381,9 @@ type GenerationStart struct {
 	// Chosen by the agent; appears in logs. At most 128 characters.
 	GenerationId string `protobuf:"bytes,2,opt,name=generation_id,json=generationId,proto3" json:"generation_id,omitempty"`
 	// What the model was asked or, on a stream that replaces a broken one, the text so
-	// far. The first thing recalled on; its hits have trigger_seq 0. At most 64 KiB.
+	// far. The first thing recalled on; its hits have trigger_seq 0. At most 64 KiB. A
+	// memory whose text stands in it, or in the text before, is not sent, also as
+	// BuildContext escapes or shortens it; nor is what was read from such a memory.
 	Prompt string `protobuf:"bytes,3,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	// As in Recall, of which max_hits bounds each evaluation (default 5), and min_score
 	// is not used: min_confidence below says what is worth interrupting for. as_of,
@@ -399,8 +406,9 @@ type GenerationStart struct {
 	// 0 to 1. Hits that are less likely to be what the text is about are not sent.
 	// Unset means the server's default.
 	MinConfidence *float64 `protobuf:"fixed64,11,opt,name=min_confidence,json=minConfidence,proto3,oneof" json:"min_confidence,omitempty"`
-	// Resource name of the session that the generation belongs to: what it holds is not
-	// sent, and finish.remember appends to it.
+	// Resource name of the session that the generation belongs to: what its messages say
+	// (the newest hundred when the stream begins, and those that come later) is not sent,
+	// nor what is remembered of it, and finish.remember appends to it.
 	Session string `protobuf:"bytes,12,opt,name=session,proto3" json:"session,omitempty"`
 	// IANA name, such as Asia/Shanghai, for the times that the text names. Default UTC.
 	TimeZone string `protobuf:"bytes,13,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
@@ -1277,7 +1285,8 @@ func (x *GenerationStarted) GetKnown() []*KnownMemory {
 }
 
 // HitFound is a memory that has become relevant. Each memory once a stream, and once
-// more when it was retracted because its text has changed.
+// more when it was retracted because its text has changed; one statement once, as the
+// memory that says it or as a fact that was read from that.
 type HitFound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Hit   *Hit                   `protobuf:"bytes,1,opt,name=hit,proto3" json:"hit,omitempty"`
@@ -1364,7 +1373,7 @@ type HitRetracted struct {
 	Memory string                 `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
 	Reason RetractionReason       `protobuf:"varint,2,opt,name=reason,proto3,enum=memsidecar.v1.RetractionReason" json:"reason,omitempty"`
 	// The memory that holds instead; the same one, in its present form, after UPDATED.
-	// Unset when there is none.
+	// Unset when there is none that the stream may see.
 	Successor     *Memory `protobuf:"bytes,3,opt,name=successor,proto3" json:"successor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1841,14 +1850,15 @@ const file_memsidecar_v1_generation_service_proto_rawDesc = "" +
 	"\x1eGENERATION_OUTCOME_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cGENERATION_OUTCOME_COMPLETED\x10\x01\x12\x1e\n" +
 	"\x1aGENERATION_OUTCOME_STOPPED\x10\x02\x12\x1d\n" +
-	"\x19GENERATION_OUTCOME_FAILED\x10\x03*\xd2\x01\n" +
+	"\x19GENERATION_OUTCOME_FAILED\x10\x03*\xfb\x01\n" +
 	"\x10RetractionReason\x12!\n" +
 	"\x1dRETRACTION_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cRETRACTION_REASON_SUPERSEDED\x10\x01\x12\x1d\n" +
 	"\x19RETRACTION_REASON_UPDATED\x10\x02\x12\x1d\n" +
 	"\x19RETRACTION_REASON_DELETED\x10\x03\x12\x1d\n" +
 	"\x19RETRACTION_REASON_EXPIRED\x10\x04\x12\x1c\n" +
-	"\x18RETRACTION_REASON_PURGED\x10\x052p\n" +
+	"\x18RETRACTION_REASON_PURGED\x10\x05\x12'\n" +
+	"#RETRACTION_REASON_NO_LONGER_VISIBLE\x10\x062p\n" +
 	"\x11GenerationService\x12[\n" +
 	"\fRecallDuring\x12\".memsidecar.v1.RecallDuringRequest\x1a#.memsidecar.v1.RecallDuringResponse(\x010\x01B\xc8\x01\n" +
 	"\x11com.memsidecar.v1B\x16GenerationServiceProtoP\x01ZFgithub.com/memsidecar/memsidecar/clients/go/memsidecar/v1;memsidecarv1\xa2\x02\x03MXX\xaa\x02\rMemsidecar.V1\xca\x02\rMemsidecar\\V1\xe2\x02\x19Memsidecar\\V1\\GPBMetadata\xea\x02\x0eMemsidecar::V1b\x06proto3"
