@@ -36,6 +36,8 @@ async def no_leaks() -> AsyncIterator[None]:
             break
         await asyncio.sleep(0.005)
     assert not left
+    # The loop's own pool, which would end with it.
+    await asyncio.get_running_loop().shutdown_default_executor()
     assert not {t for t in threading.enumerate() if t not in threads and not t.daemon}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -272,6 +272,12 @@ class FakeBuildContext(BuildContext):
 class FakeSessions(Sessions):
     def __init__(self, world: World) -> None:
         self.world = world
+
+    def listen(self, key: SessionKey, listener: Callable[[Sequence[Message]], None]) -> Callable[[], None]:
+        return lambda: None
+
+    async def conversation(self, key: SessionKey, look_back: int) -> tuple[Session, Sequence[Message]]:
+        return self._find(key), tuple(self.world.messages)[-look_back:]
 
     def _find(self, key: SessionKey) -> Session:
         if key not in self.world.sessions:

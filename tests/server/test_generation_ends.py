@@ -219,7 +219,8 @@ async def test_a_stream_whose_end_was_told_is_over_whatever_is_sent_to_it(line: 
     await talk.say(finish={})
     await talk.until("finished")
     await talk.try_to_say(flush={})
-    assert await talk.call.code() is grpc.StatusCode.OK
+    # gRPC's own INTERNAL, when what is written meets the end on its way; never a violation.
+    assert await talk.call.code() in (grpc.StatusCode.OK, grpc.StatusCode.INTERNAL)
 
 
 async def test_stream_that_is_half_closed_without_finish_is_abandoned(alive: Live, line: grpc.aio.Channel) -> None:

@@ -48,6 +48,7 @@ async def line(alive: Live, settings: ServerSettings) -> AsyncIterator[grpc.aio.
 
 async def spoken(line: grpc.aio.Channel, **start: Any) -> Talk:
     talk = await Talk.open(line, prompt=PROMPT, **start)
+    await talk.until("started")
     await talk.write("thinking of nuts", verbatim=True, source=pb.TEXT_SOURCE_REASONING)
     await talk.write(ANSWER[0], verbatim=True)
     await talk.write("{result: none}", source=pb.TEXT_SOURCE_TOOL)

@@ -7,11 +7,14 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.contracts.test_graph_store import ENGINE
 
 _ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.timeout(600)
 async def test_every_suite_passes_on_ladybug() -> None:
     if ENGINE != "kuzu":
         return

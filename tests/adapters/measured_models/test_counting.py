@@ -31,5 +31,5 @@ async def test_calls_are_counted_by_how_they_end() -> None:
             await embedder.embed(["slow"])
     assert embedder.calls.ended == {"ok": 1, "unavailable": 1, "cancelled": 1, "failed": 1}
     assert (sum(embedder.calls.seconds.counts), embedder.calls.items) == (4, 5)
-    assert embedder.calls.seconds.total >= 0.01
+    assert embedder.calls.seconds.total > 0
     assert (embedder.model, embedder.dimensions) == (Moody().model, Moody().dimensions)

@@ -186,7 +186,14 @@ def test_whatever_the_order_of_arrival_the_same_is_true_at_each_time(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("AB"), _TIMES, st.none() | st.integers(1, 12)), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("AB"), _TIMES, st.none() | st.integers(1, 12)),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda each: each[1],
+    )
+)
 def test_there_and_back_again_one_value_is_true_at_a_time(drawn: list[tuple[str, int, int | None]]) -> None:
     known = tell()
     before: list[tuple[str, int | None, int | None, str]] = []
