@@ -48,12 +48,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What pages before have shown: all that their hits stand for, and the score of the last of them. `more`: that was
-    not all."""
+    """What pages before have shown: all that their hits stand for, and the score of the last of them."""
 
     told: frozenset[tuple[Partition, str]]
     lowest: float
-    more: bool
     starved: bool = False
 
 
@@ -74,7 +72,7 @@ def passed(searches: Sequence[Search], wanted: Wanted) -> Before:
     shown = found.placed[wanted.skip : min(wanted.skip + wanted.most, wanted.depth)]
     told = frozenset(name for one in shown for name in _names(searches, found.ranked, one))
     lowest = min((one.score for one in shown), default=wanted.ceiling)
-    return Before(told, min(lowest, wanted.ceiling), len(found.placed) > wanted.skip + len(shown), found.starved)
+    return Before(told, min(lowest, wanted.ceiling), found.starved)
 
 
 @dataclass(frozen=True, slots=True)

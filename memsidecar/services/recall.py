@@ -209,9 +209,14 @@ class Recall:
     async def _ranked(self, plan: Plan, vector: Matrix | None, skip: int, most: int, first: int = 0) -> Recalled:
         """`most` hits after the first `skip`. All pages are of the same size; `first` is how many hits were found
         together at the top, if more than a page."""
+        first = first or most
+        if not skip and most == first == plan.question.max_hits:
+            # The first page, as nearly all are: the question is that of its stratum already.
+            wanted = self._wanted(plan, 0, most, most, 1.0)
+            return self._answer(plan, vector, await self._searched(plan, vector, most), wanted)
         told: frozenset[tuple[Partition, str]] = frozenset()
         ceiling = 1.0
-        for stratum in strata(first or most):
+        for stratum in strata(first):
             part = replace(plan, question=below(plan.question, stratum, told))
             if skip < stratum.end or stratum.is_last:
                 wanted = self._wanted(plan, skip - stratum.start, most, stratum.depth, ceiling)

@@ -76,9 +76,10 @@ class Said:
         """Make comparable what has been given; some milliseconds for the longest prompt."""
         if self._prompt:
             self._asked, self._prompt = [_given(self._prompt)], ""
-        if self._messages:
-            self._heard += map(_given, self._messages)
-            self._messages = []
+        # Taken out first: another may be heard while these are read in a thread.
+        messages, self._messages = self._messages, []
+        if messages:
+            self._heard += map(_given, messages)
             size = sum(len(each.words) for each in self._heard)
             while size > MOST_HEARD and len(self._heard) > 1:
                 size -= len(self._heard.pop(0).words)
